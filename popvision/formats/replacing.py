@@ -1,5 +1,5 @@
 """Writes a file completely or not at all: under a temporary name, then renamed. Its bytes are on the disk before it has
-the name, so that it is whole after a power failure, too."""
+the name, and the name is when `replacing` returns: it is whole after a power failure, too."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         if temporary.is_file():
-            _sync(temporary)
+            sync(temporary)
         temporary.replace(path)
+        sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Waits until a file's bytes, or the names of a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

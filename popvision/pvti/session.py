@@ -28,6 +28,7 @@ RUN_ID_VARIABLE = "POPVISION_RUN_ID"
 
 QUIET_NS = 40_000_000
 TICK_S = 0.05
+SYNC_NS = 200_000_000
 _PROCESS = 1
 
 
@@ -48,7 +49,7 @@ class Session:
         self._limit_ns: int | None = None
         self._writer: TraceWriter | None = None
         self._flushing = self._closing = self._terminated = False
-        self._written_ns = 0
+        self._written_ns = self._synced_ns = 0
         self._buffers: list[ThreadBuffer] = []
         self._meta: dict[str, object] = {}
         self._timer_stop: threading.Event | None = None
@@ -152,14 +153,31 @@ class Session:
         try:
             self._transact(self._open(), buffers)
         except self._errors as error:
-            print(f"PVTI: {self.path} cannot be written ({error}); tracing stops here.", file=sys.stderr)
-            self._end()
+            self._give_up(error)
         finally:
             self._flushing = False
             self._end_if_terminated()
         self._written_ns = time.perf_counter_ns()
         if self._is_past_duration():
             self._end()
+
+    def _give_up(self, error: BaseException) -> None:
+        print(f"PVTI: {self.path} cannot be written ({error}); tracing stops here.", file=sys.stderr)
+        self._end()
+
+    def _sync_if_due(self, now: int) -> None:
+        """Let the disk have what was written since the last time, SYNC_NS ago or more. Only the timer waits for it, and
+        holds no lock meanwhile."""
+        writer, due = self._writer, self._synced_ns + SYNC_NS
+        if writer is None or now < due or self._written_ns < self._synced_ns:
+            return
+        self._synced_ns = now
+        try:
+            writer.sync()
+        except OSError as error:
+            with self.lock:
+                if self.recording:
+                    self._give_up(error)
 
     def _transact(self, writer: TraceWriter, buffers: list[ThreadBuffer]) -> None:
         counts = self.declarations.count()
@@ -273,6 +291,7 @@ class Session:
                 now = time.perf_counter_ns()
                 for buffer in self._buffers:
                     buffer.write_if_late(now)
+                self._sync_if_due(now)
                 if self._is_past_duration():
                     self._end()
 
@@ -296,6 +315,7 @@ class Session:
         """Start a file for the child, with the same clock anchor; only the forking thread lives on."""
         self.declarations.start_new_file()
         self._writer = self._timer_stop = self._process = None
+        self._synced_ns = 0
         self._flushing = self._closing = self._terminated = False
         self._buffers = []
         if not self.recording:

@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from popvision.formats.errors import FormatError
 from tests.formats import mutations
+
+if TYPE_CHECKING:
+    from popvision.formats.pvti.writer import TraceWriter
 
 #: What is said of a file, and whether it is flagged as damaged: once for each way of asking.
 Said = Iterator[tuple[dict[str, Any], bool]]
@@ -45,7 +48,8 @@ def _small_pages(path: Path) -> None:
         db.execute("VACUUM")
 
 
-def _make_journal(path: Path) -> None:
+def begun_journal(path: Path) -> TraceWriter:
+    """A trace with one of everything that events refer to."""
     from popvision.formats.pvti.writer import TraceWriter
 
     writer = TraceWriter(path, {"run_id": "r", "command": "program"}, clock_offset_ns=10**18)
@@ -63,15 +67,21 @@ def _make_journal(path: Path) -> None:
         writer.add_flow(1, "flow")
         for series in (1, 2):
             writer.add_series(series, 1, f"line {series}")
+    return writer
+
+
+def _make_journal(path: Path) -> None:
+    writer = begun_journal(path)
     for turn in range(12):
-        _write_turn(writer, turn)
+        write_turn(writer, turn)
     with writer.transaction():
         writer.add_events(1, [2 << 2], [99_999])  # never ends
     writer.close()
     _small_pages(path)
 
 
-def _write_turn(writer: Any, turn: int) -> None:
+def write_turn(writer: TraceWriter, turn: int) -> None:
+    """Events of two threads and a point of each line, heat map and flow, in one transaction."""
     at = 10**18 + turn * 1_000
     with writer.transaction():
         for thread in (1, 2):

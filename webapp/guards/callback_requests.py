@@ -17,6 +17,7 @@ from flask import Flask, Response, request
 _PATH = "/_dash-update-component"
 _ALL = (["ALL"], ["ALLSMALLER"])
 _WILDCARDS = (*_ALL, ["MATCH"])
+_HALF = b"\\u"  #: begins every character that JSON has by its number, which surrogates are
 
 
 def check_callback_requests(app: Dash) -> None:
@@ -32,6 +33,8 @@ def check_callback_requests(app: Dash) -> None:
             body = request.get_json(silent=True)
         except RecursionError:
             body = None
+        if _HALF in request.get_data() and not _is_text(body):
+            return _refusal("The request holds half of a character: a surrogate without its other one.", 400)
         if not isinstance(body, dict) or not isinstance(body.get("output"), str):
             return _refusal("A request of a callback is a JSON object that names its output.", 400)
         callback = app.callback_map.get(body["output"])
@@ -43,6 +46,15 @@ def check_callback_requests(app: Dash) -> None:
 
     for kind in (DependencyException, InvalidResourceError):
         server.register_error_handler(kind, lambda _problem: _refusal("This viewer has no such script.", 404))
+
+
+def _is_text(body: Any) -> bool:
+    """Whether all texts of a body can be sent back. A callback may answer with what it was asked."""
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_request_of(callback: Mapping[str, Any], body: Mapping[str, Any]) -> bool:

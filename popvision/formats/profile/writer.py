@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -26,7 +27,7 @@ from popvision.formats.profile.model import Compilation, RunRecord, Target, Tile
 from popvision.formats.profile.run_rows import write_block_rows, write_run_rows
 from popvision.formats.profile.schema import APPLICATION_ID, CREATE_ARRAYS, CREATE_PARTS, FORMAT_VERSION, TABLES
 from popvision.formats.profile.table_writer import write_rows
-from popvision.formats.replacing import replacing
+from popvision.formats.replacing import replacing, sync
 
 #: Bytes. Arrays of one tile row (about 2.5 kB) pack into pages of 8 KiB, in pages of 4 KiB a third is lost.
 _PAGE_SIZE = 8_192
@@ -34,8 +35,9 @@ _RESERVED = ("format", "formatVersion", "generation", "target", "counts", "alway
 
 
 class ProfileWriter:
-    """Writes one profile.pop. Nothing is on disk before `write_compilation`; each `append_run` is one transaction, so
-    a killed program loses at most the run it was appending. Safe to call from several threads.
+    """Writes one profile.pop. Nothing is on disk before `write_compilation`; each `append_run` is one transaction that
+    waits for the disk, so a killed program, or a machine that loses its power, loses at most the run that was being
+    appended. Safe to call from several threads.
 
     `max_page_count` limits the database to that many pages of 8 KiB (SQLite's PRAGMA of the same name).
     All methods raise FormatError; what was committed before stays readable."""
@@ -67,11 +69,10 @@ class ProfileWriter:
             try:
                 with replacing(self.path) as temporary:
                     self._write_temporary(temporary, compilation)
-                    for suffix in ("-wal", "-shm", "-journal"):  # a stale log would be replayed into the new file
-                        self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                    _fold_log(self.path)
                 self._db = self._connect(self.path)
                 self._db.execute("PRAGMA journal_mode=WAL")
-                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._db.execute("PRAGMA synchronous=FULL")
             except (sqlite3.Error, OSError) as error:
                 raise FormatError(f"cannot write {self.path}: {_reason(error)}.") from error
             self._compilation = compilation
@@ -236,6 +237,20 @@ class ProfileWriter:
                 raise FormatError(f"{doing}: {_reason(error)}.") from error
             raise
         self._store.commit()
+
+
+def _fold_log(path: Path) -> None:
+    """Leaves no log of the report that is replaced: it would be replayed into the new one. Its runs go into the old
+    file first, which stays whole if the new one never comes."""
+    logs = [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
+    if not any(log.exists() for log in logs):
+        return
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=0)) as old:
+        old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        old.execute("PRAGMA journal_mode=DELETE").fetchall()
+    for log in logs:
+        log.unlink(missing_ok=True)
+    sync(path.parent)
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from popvision.formats.pvti import schema
@@ -21,7 +21,8 @@ WAL_BYTES = 1 << 23
 
 
 class TraceWriter:
-    """One open trace. Everything inside `transaction()` becomes readable together, also after a `kill -9`.
+    """One open trace. Everything inside `transaction()` becomes readable together, also after a `kill -9`; a power
+    failure leaves it as it was at some time after the last `sync`.
 
     The file is in WAL mode while it is written; `close` leaves one plain file unless a reader holds it.
     Raises `sqlite3.Error` or `OSError` when the file cannot be made or the disk is full.
@@ -46,10 +47,10 @@ class TraceWriter:
 
     def _create(self, meta: Mapping[str, object]) -> None:
         self.connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        self.connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         self.connection.execute("PRAGMA journal_mode = WAL")
         self._tune()
-        self.connection.executescript(f"BEGIN; {schema.PARTS_TABLE} {schema.TABLES} COMMIT;")
+        kind = f"PRAGMA application_id = {schema.APPLICATION_ID};"
+        self.connection.executescript(f"BEGIN; {kind} {schema.PARTS_TABLE} {schema.TABLES} COMMIT;")
         with self.transaction():
             self.set_meta("format", schema.FORMAT)
             self.set_meta("version", f"{schema.MAJOR}.{schema.MINOR}")
@@ -57,6 +58,7 @@ class TraceWriter:
             self.set_meta("state", "recording")
             for key, value in meta.items():
                 self.set_meta(key, value)
+        self.sync()
 
     def _connect(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -76,9 +78,9 @@ class TraceWriter:
         return self._tables
 
     def _tune(self) -> None:
-        # Written pages belong to the operating system, so they outlive a killed program without any fsync, and a
-        # traced thread is never held up by a disk. Only a machine that loses power can damage an open trace.
-        self.connection.execute("PRAGMA synchronous = OFF")
+        # Written pages belong to the operating system, so they outlive a killed program without any fsync. A traced
+        # thread waits for the disk once in WAL_BYTES; `sync` is for another one.
+        self.connection.execute("PRAGMA synchronous = NORMAL")
         self.connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // PAGE_BYTES}")
 
     @contextmanager
@@ -165,6 +167,15 @@ class TraceWriter:
     def add_flow_point(self, flow: int, thread: int, time_ns: int) -> None:
         """The innermost event of a thread at a time, ns since the epoch, is the next one of a flow."""
         self.tables.add("flow_points", (self.tables.rows("flow_points") + 1, flow, thread, time_ns))
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk and outlives a power failure, beside other threads that write."""
+        with suppress(FileNotFoundError):  # closed by another thread, which has synced
+            log = os.open(f"{self.path}-wal", os.O_RDONLY)
+            try:
+                os.fsync(log)
+            finally:
+                os.close(log)
 
     def close(self) -> None:
         """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""

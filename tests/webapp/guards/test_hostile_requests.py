@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import random
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,8 +53,8 @@ BODIES = [b"", b"select 1", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"output": 1}'
 class Requests:
     """Random requests to every address of the viewer; most of those of callbacks have the right shape."""
 
-    def __init__(self, seed: int) -> None:
-        library = Library([SAMPLES])
+    def __init__(self, seed: int, samples: Path) -> None:
+        library = Library([samples])
         app = create_app(library, HostPolicy(port=PORT), uploads=Uploads(library))
         self._random = random.Random(seed)
         self.client = app.server.test_client()
@@ -126,6 +128,12 @@ class Requests:
         return answer.status_code, f"{method} {path} {query} {body[:600]!r}"
 
 
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sample reports: some requests write a catalogue beside them."""
+    return Path(shutil.copytree(SAMPLES, tmp_path_factory.mktemp("hostile") / "reports"))
+
+
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
     """Callbacks that fail on hostile values say so in the log and in the notice bar."""
@@ -138,8 +146,8 @@ def quiet() -> Iterator[None]:
     ("seed", "count"),
     [(1, 300), *(pytest.param(seed, 5_000, marks=pytest.mark.long) for seed in range(2, 22))],
 )
-def test_no_request_is_an_error_of_the_server(seed: int, count: int) -> None:
-    requests = Requests(seed)
+def test_no_request_is_an_error_of_the_server(seed: int, count: int, samples: Path) -> None:
+    requests = Requests(seed, samples)
     answers = [requests.send() for _ in range(count)]
     assert [words for status, words in answers if status >= 500] == []
     assert {status for status, _ in answers} >= {200, 400, 404}
@@ -151,14 +159,15 @@ def test_no_request_is_an_error_of_the_server(seed: int, count: int) -> None:
         (b"", 400),
         (b"[" * 100_000, 400),
         (b'"text"', 400),
+        (b'{"output": "live-tab-always.children", "state": ["\\ud800"]}', 400),
         (b'{"output": 3}', 400),
         (b'{"output": "no.such"}', 404),
         (b'{"output": "done.title"}', 404),  # answered in the page
         (b'{"output": "..nav.children...masthead.children...page.children.."}', 400),
     ],
 )
-def test_what_is_no_request_of_a_callback_gets_one_sentence(body: bytes, status: int) -> None:
-    client = Requests(0).client
+def test_what_is_no_request_of_a_callback_gets_one_sentence(body: bytes, status: int, samples: Path) -> None:
+    client = Requests(0, samples).client
     answer = client.post(CALLBACKS, data=body, content_type="application/json", headers=HEADERS)
     assert (answer.status_code, answer.mimetype) == (status, "text/plain")
     assert answer.text.count(".") == 1
