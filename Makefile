@@ -1,5 +1,6 @@
 # Two promises: `make demo` and `make test` work on a fresh Debian 12 with Python 3.11.
 APT := apt-get install -y python3-venv make git g++ graphviz chromium capnproto binutils
+CPP_APT := apt-get install -y python3-dev g++
 SLURM_APT := apt-get install -y slurm-wlm munge libslurm-dev openmpi-bin
 PYTHON ?= python3
 VENV := .venv
@@ -23,11 +24,12 @@ TORCH_INDEX ?=
 FRONTENDS := .venv-frontends
 TENSORFLOW := .venv-tensorflow
 
-.PHONY: help demo test test-pages test-frontends test-slurm test-long check full stubs bench validate samples pictures clean system-demo system-test system-pages system-slurm
+.PHONY: help demo cpp test test-pages test-frontends test-slurm test-cpp test-long check full stubs bench validate samples pictures clean system-demo system-test system-pages system-slurm system-cpp
 
 help:
 	@echo "On Debian 12, as root:  $(APT)"
 	@echo "make demo      install, run the sample programs with profiling on, open the viewer on their reports"
+	@echo "make cpp       headers and libraries for C++ programs; needs $(CPP_APT)"
 	@echo
 	@echo "Before a commit:"
 	@echo "make check     format, lint, types, import rules; the same for JavaScript"
@@ -37,6 +39,8 @@ help:
 	@echo "Where you changed simulator/frontends, compat/ or simulator/slurm, too:"
 	@echo "make test-frontends   PyTorch and TensorFlow programs, in .venv-frontends and .venv-tensorflow"
 	@echo "make test-slurm  jobs on a pod under a real Slurm; as root:  $(SLURM_APT)"
+	@echo "Where you changed native/, or names that C++ programs use, too:"
+	@echo "make test-cpp  C++ programs, built and run"
 	@echo "Before an issue is closed:"
 	@echo "make test-long   random examples of Hypothesis, sweeps and kill loops"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
@@ -136,6 +140,25 @@ system-slurm:
 
 test-slurm: $(FRONTENDS)/.torch | system-slurm
 	POPVISION_TEST_SLURM=1 $(FRONTENDS)/bin/python -m tests.structure.clean_tree $(FRONTENDS)/bin/python -m pytest -m "$(UNMARKED)" $(LIMIT) tests/slurm
+
+# Headers of this Python: its own folder, or Debian's python3-dev.
+system-cpp:
+	@if ! command -v $${CXX:-g++} >/dev/null 2>&1 || ! $(PYTHON) -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then \
+	  echo "g++ or Python's headers are missing. Debian packages:"; echo "  $(CPP_APT)"; \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(CPP_APT) >/dev/null; \
+	  else echo "Run that line as root, then make again."; exit 1; fi; fi
+
+$(VENV)/.cpp: pyproject.toml | $(VENV)/.demo
+	$(PIP) -e '.[cpp]'
+	@touch $@
+
+CPP := build/cpp
+
+cpp: $(VENV)/.cpp | system-cpp
+	$(BIN)/python native/build.py $(CPP)
+
+test-cpp: $(VENV)/.dev cpp
+	POPVISION_TEST_CPP=1 $(CLEANLY) $(BIN)/python -m pytest -m "$(UNMARKED)" $(LIMIT) tests/cpp $(WORKERS)
 
 full: export HYPOTHESIS_PROFILE := long
 full: $(VENV)/.dev $(FRONTENDS)/.torch $(TENSORFLOW)/.tensorflow | system-pages

@@ -1,5 +1,5 @@
 # Source me: puts the names of existing scripts (pva, libpvti, poptorch) on PYTHONPATH, gc-info and gc-monitor on PATH:
-# their commands work literally.
+# their commands work literally. After `make cpp`, C++ programs find Poplar's headers and libraries too (docs/cpp.md).
 #
 #   source enable.sh
 #   POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true"}' python prog.py
@@ -36,6 +36,22 @@ _popvision_enable() {
             *":$here/.venv/bin:"*) ;;
             *) export PATH="$here/.venv/bin:$PATH" ;;
         esac
+    fi
+    if [ -e "$here/build/cpp/lib/libpoplar.so" ]; then
+        case ":${CPATH:-}:" in
+            *":$here/native/include:"*) ;;
+            *) export CPATH="$here/native/include:$here/simulator/codelets/include${CPATH:+:$CPATH}" ;;
+        esac
+        case ":${LIBRARY_PATH:-}:" in
+            *":$here/build/cpp/lib:"*) ;;
+            *) export LIBRARY_PATH="$here/build/cpp/lib${LIBRARY_PATH:+:$LIBRARY_PATH}" ;;
+        esac
+        case ":${LD_LIBRARY_PATH:-}:" in
+            *":$here/build/cpp/lib:"*) ;;
+            *) export LD_LIBRARY_PATH="$here/build/cpp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
+        esac
+    else
+        echo "enable.sh: for C++ programs, run 'make cpp' once, then source this file again." >&2
     fi
 }
 _popvision_enable

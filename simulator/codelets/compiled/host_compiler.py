@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,11 +64,30 @@ class Compiler:
 
     def run(self, arguments: Sequence[str]) -> tuple[int, str]:
         """(exit code, messages)."""
-        environment = {**os.environ, "LC_ALL": "C", "GCC_COLORS": ""}
+        environment = {**without_host_paths(os.environ), "LC_ALL": "C", "GCC_COLORS": ""}
         done = subprocess.run(
             [self.path, *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL, env=environment
         )
         return done.returncode, (done.stderr + done.stdout).decode(errors="replace")
+
+
+#: What enable.sh sets for C++ programs of the host, and a file by which one of its folders is known.
+_HOST_PATHS = {
+    "CPATH": ("poplar/Graph.hpp", "poplar/Vertex.hpp"),
+    "LIBRARY_PATH": ("libpoplar.so",),
+    "LD_LIBRARY_PATH": ("libpoplar.so",),
+}
+
+
+def without_host_paths(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the folders of headers and libraries of host programs: codelets have their own."""
+    cleared = dict(environment)
+    for variable, marks in _HOST_PATHS.items():
+        folders = [folder for folder in cleared.pop(variable, "").split(os.pathsep) if folder]
+        kept = [folder for folder in folders if not any(Path(folder, mark).exists() for mark in marks)]
+        if kept:
+            cleared[variable] = os.pathsep.join(kept)
+    return cleared
 
 
 def compiler() -> Compiler:

@@ -108,6 +108,17 @@ class Sequence(Changeable):
         return self.programs
 
 
+def copied(program: Program) -> Program:
+    """A copy: what is added to it does not reach the other one. For C++, where programs are values."""
+    if not isinstance(program, Changeable):
+        return program
+    twin = copy.copy(program.as_part())
+    assert isinstance(twin, Changeable)
+    twin._frozen = False
+    setattr(twin, twin._grows, list(getattr(twin, twin._grows)))
+    return twin
+
+
 def checked(program: Any) -> Program:
     """The program as another one contains it; raises `control_program_error` for what is no program."""
     if not isinstance(program, Program):

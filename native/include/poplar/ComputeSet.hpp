@@ -1,0 +1,4 @@
+#ifndef poplar_ComputeSet_hpp
+#define poplar_ComputeSet_hpp
+#include <poplar/GraphElements.hpp>
+#endif

@@ -1,0 +1,4 @@
+#ifndef poplar_DataStream_hpp
+#define poplar_DataStream_hpp
+#include <poplar/GraphElements.hpp>
+#endif

@@ -1,0 +1,102 @@
+#ifndef poplar_Engine_hpp
+#define poplar_Engine_hpp
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <poplar/Executable.hpp>
+#include <poplar/Program.hpp>
+#include <poplar/StreamCallback.hpp>
+
+namespace poplar {
+
+/// Bytes of scratch space of each worker thread.
+static const unsigned WORKER_SCRATCH_SIZE = 48;
+
+/// A moment of an engine, from Engine::getTimeStamp().
+class TimerTimePoint : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  TimerTimePoint() = default;
+};
+
+/// Runs the programs of a graph on a device.
+class Engine : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  using ProgressFunc = poplar::ProgressFunc;
+
+  Engine() = default;
+  /// Compile. A graph that is moved is empty afterwards; one that is not stays as it is.
+  Engine(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {}); // src/engine.cpp
+  Engine(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
+  Engine(Graph &&graph, program::Program prog, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {}); // src/engine.cpp
+  Engine(const Graph &graph, program::Program prog, const OptionFlags &opt = {},
+         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
+  Engine(const Executable &exe, const OptionFlags &opt = {});
+  Engine(Engine &&) noexcept = default;
+  Engine &operator=(Engine &&) noexcept = default;
+
+  void prepare(const Device &device);
+  void deploy();
+  /// Put the program and initial values on the device.
+  void load(const Device &device);
+  void run(unsigned prog = 0, const std::string &debugName = "");
+  /// End the running program; another thread may call it.
+  void stop();
+  void loadAndRun(const Device &device, unsigned prog = 0);
+
+  TimerTimePoint getTimeStamp();
+  static std::string reportTiming(const TimerTimePoint &start, const TimerTimePoint &end);
+  void resetExecutionProfile();
+  void disableExecutionProfiling();
+  void enableExecutionProfiling();
+  void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {});
+  void reportIntervals(std::ostream &outputStream);
+
+  void readTensor(StringRef handle, void *buf, void *bufEnd);
+  template <class T> void readTensor(StringRef handle, gccs::ArrayRef<T> buffer) {
+    readTensor(handle, const_cast<T *>(buffer.begin()), const_cast<T *>(buffer.end()));
+  }
+  void writeTensor(StringRef handle, const void *buf, const void *bufEnd);
+  template <class T> void writeTensor(StringRef handle, ArrayRef<T> buffer) {
+    writeTensor(handle, buffer.begin(), buffer.end());
+  }
+
+  /// Connect a stream to memory of the program, which is used where it is: it has to live as long as the engine runs.
+  void connectStream(StringRef handle, void *begin, void *end);
+  template <class T> void connectStream(StringRef handle, const gccs::ArrayRef<T> &buffer) {
+    connectStream(handle, const_cast<T *>(buffer.begin()), const_cast<T *>(buffer.end()));
+  }
+  void connectStream(StringRef handle, void *p);
+  void connectStreamToCallback(StringRef handle, StreamCallbackHandle f); // src/engine.cpp
+  void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f); // src/engine.cpp
+  void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f); // src/engine.cpp
+
+  void copyFromRemoteBuffer(StringRef handle, void *w, std::uint64_t repeatIndex, unsigned replicationIndex = 0);
+  template <class T>
+  void copyFromRemoteBuffer(StringRef handle, gccs::ArrayRef<T> buffer, std::uint64_t repeatIndex,
+                            unsigned replicationIndex = 0) {
+    copyFromRemoteBuffer(handle, const_cast<T *>(buffer.data()), repeatIndex, replicationIndex);
+  }
+  void copyToRemoteBuffer(void *w, StringRef handle, std::uint64_t repeatIndex, unsigned replicationIndex = 0);
+  template <class T>
+  void copyToRemoteBuffer(ArrayRef<T> buffer, StringRef handle, std::uint64_t repeatIndex,
+                          unsigned replicationIndex = 0) {
+    copyToRemoteBuffer(const_cast<T *>(buffer.data()), handle, repeatIndex, replicationIndex);
+  }
+
+  std::vector<std::string> listStreams() const;
+  void setPrintStream(std::ostream &stream);
+  void setPrintTensorStream(std::ostream &stream);
+  OptionFlags getEngineOptions() const;
+  void serializeExecutable(std::ostream &out) const;
+};
+
+} // namespace poplar
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef poplar_Executable_hpp
+#define poplar_Executable_hpp
+
+#include <functional>
+#include <istream>
+#include <ostream>
+
+#include <poplar/Graph.hpp>
+
+namespace poplar {
+
+/// Called with the steps done and the steps of a compilation.
+using ProgressFunc = std::function<void(int, int)>;
+
+/// A compiled graph with its programs.
+class Executable : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  Executable() = default;
+  Executable(const Executable &) = default;
+  Executable(Executable &&) noexcept = default;
+  Executable &operator=(const Executable &) = default;
+  Executable &operator=(Executable &&) noexcept = default;
+  void serialize(std::ostream &out) const;
+  static Executable deserialize(std::istream &in, bool checkPackageHash = true);
+  Target getTarget() const;
+};
+
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
+                        ProgressFunc progressCallBack = ProgressFunc(),
+                        const DebugContext &debugContext = {}); // src/engine.cpp
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
+                        ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bool checkOptionFlags,
+                        const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
+                        const DebugContext &debugContext = {}); // src/engine.cpp
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bool checkOptionFlags,
+                        const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
+                        const DebugContext &debugContext = {});
+
+} // namespace poplar
+
+#endif

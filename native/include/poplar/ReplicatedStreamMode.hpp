@@ -1,0 +1,4 @@
+#ifndef poplar_ReplicatedStreamMode_hpp
+#define poplar_ReplicatedStreamMode_hpp
+#include <poplar/Enumerations.hpp>
+#endif

@@ -1,0 +1,71 @@
+#ifndef poplar_Target_hpp
+#define poplar_Target_hpp
+
+#include <cstdint>
+#include <vector>
+
+#include <poplar/Enumerations.hpp>
+#include <poplar/Handle.hpp>
+#include <poplar/OptionFlags.hpp>
+#include <poplar/StringRef.hpp>
+#include <poplar/TargetType.hpp>
+#include <poplar/Type.hpp>
+
+namespace poplar {
+
+/// What a graph is built for: its IPUs, tiles, memory and widths.
+class Target : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  Target() = default;
+
+  /// The kind of device: hardware, a model or a CPU.
+  TargetType getTargetType() const;
+  StringRef getTargetSystemString() const;
+  StringRef getTargetArchString() const;
+  unsigned getNumIPUs() const;
+  unsigned getTilesPerIPU() const;
+  unsigned getNumTiles() const;
+  unsigned getNumWorkerContexts() const;
+  std::uint64_t getBytesPerTile() const;
+  std::uint64_t getMemoryBytes() const;
+  double getTileClockFrequency() const;
+  unsigned getExchangeBytesPerCycle() const;
+  unsigned getMemcpyBytesPerCycle() const;
+  unsigned getDataPathWidth() const;
+  unsigned getFloatVectorWidth() const;
+  unsigned getHalfVectorWidth() const;
+  unsigned getQuarterVectorWidth() const;
+  unsigned getVectorWidth(const Type &type) const;
+  unsigned getTypeSize(const Type &type) const;
+  unsigned getAtomicStoreGranularity() const;
+  unsigned getNumStrideBits() const;
+  unsigned getRptCountMax() const;
+  unsigned getWeightsPerConvUnit(const Type &type) const;
+  unsigned getNumConvUnits(const Type &inputType, const Type &partialType) const;
+  unsigned getConvUnitMaxPipelineDepth(const Type &type) const;
+  unsigned getConvUnitInputLoadElemsPerCycle(const Type &type) const;
+  unsigned getConvUnitCoeffLoadBytesPerCycle() const;
+  unsigned getTilesPerSharedExchangeBus() const;
+  bool supportsExchangeBusSharing() const;
+  unsigned getMaxIPUSyncDelay() const;
+  unsigned getMinIPUSyncDelay() const;
+  unsigned getGlobalSyncCycles() const;
+  const std::vector<unsigned> getMemoryElementOffsets() const;
+  unsigned getInterleavedMemoryElementIndex() const;
+  unsigned getIpuLinkDomainSize() const;
+  bool getGatewayMode() const;
+  std::size_t hash() const;
+  Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const;
+  static Target createCPUTarget(bool accurateHalf = false, unsigned numIPUs = 1);
+  static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {});
+  static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType,
+                                const OptionFlags &opts = {});
+};
+
+inline bool operator==(const Target &a, const Target &b) { return bridge::equal(a, b); }
+inline bool operator!=(const Target &a, const Target &b) { return !bridge::equal(a, b); }
+
+} // namespace poplar
+
+#endif

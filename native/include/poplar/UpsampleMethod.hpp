@@ -1,0 +1,4 @@
+#ifndef poplar_UpsampleMethod_hpp
+#define poplar_UpsampleMethod_hpp
+#include <poplar/Enumerations.hpp>
+#endif

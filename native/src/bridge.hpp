@@ -1,0 +1,148 @@
+// How a call in C++ becomes one of the simulator, which is written in Python.
+//
+//   method<Tensor>(graph, name, shape)           calls graph.name(shape)
+//   function<Tensor>(place, tensors, dimension)  calls a function of a module
+//   made(place, arguments...)                    makes an object of a class
+//   locked([&] { ... })                          several calls with Python's lock
+//
+// The first call starts Python where it does not run.
+//
+// Each argument goes through Convert (convert.hpp), and so does the result. An exception of Python becomes Poplar's.
+#ifndef popvision_bridge_hpp
+#define popvision_bridge_hpp
+
+#include <array>
+#include <memory>
+#include <pybind11/pybind11.h>
+#include <type_traits>
+#include <utility>
+
+#include <poplar/Handle.hpp>
+
+namespace poplar {
+namespace bridge {
+
+namespace py = pybind11;
+
+/// Start Python once, where it does not run in the process already.
+void start();
+
+/// Holds Python's lock while it lives. No thread holds it between calls.
+class Lock {
+public:
+  Lock() {
+    start();
+    state = PyGILState_Ensure();
+  }
+  ~Lock() { PyGILState_Release(state); }
+  Lock(const Lock &) = delete;
+  Lock &operator=(const Lock &) = delete;
+
+private:
+  PyGILState_STATE state;
+};
+
+/// Gives Python's lock up while it lives, for the user's code.
+class Unlock {
+public:
+  Unlock() : state(PyEval_SaveThread()) {}
+  ~Unlock() { PyEval_RestoreThread(state); }
+  Unlock(const Unlock &) = delete;
+  Unlock &operator=(const Unlock &) = delete;
+
+private:
+  PyThreadState *state;
+};
+
+/// Throw Python's current exception as one of C++: the one that a callback threw, or Poplar's of the same name.
+[[noreturn]] void rethrow();
+/// Make the exception that the user's code has thrown Python's current one; `rethrow` finds it again.
+void keep_exception();
+
+/// A new reference, or Python's exception.
+inline py::object checked(PyObject *object) {
+  if (object == nullptr)
+    rethrow();
+  return py::reinterpret_steal<py::object>(object);
+}
+
+/// A method's name as Python's string, made when it is first used.
+struct Name {
+  const char *text;
+  PyObject *object = nullptr;
+  PyObject *get() { return object ? object : object = checked(PyUnicode_InternFromString(text)).release().ptr(); }
+};
+
+/// A name of a module: a function or class, looked up when it is first used.
+struct Place {
+  const char *module;
+  const char *path;
+  PyObject *object = nullptr;
+  PyObject *get() { return object ? object : object = find(); }
+
+private:
+  PyObject *find() const;
+};
+
+/// An object of Python as handles hold it. The last handle takes the lock to give it back.
+std::shared_ptr<void> shared(py::object object);
+
+/// Values of C++ as those of Python (`to`) and back (`from`).
+template <class T, class Enable = void> struct Convert;
+
+template <class T> py::object to(const T &value) { return Convert<T>::to(value); }
+
+/// The object of a handle; `ClassOf<T>::make_empty` makes one for an empty handle, or throws.
+template <class T> py::object object_of(const T &handle);
+
+template <class R> std::decay_t<R> result(py::object value) {
+  if constexpr (!std::is_void_v<R>)
+    return Convert<std::decay_t<R>>::from(value);
+}
+
+template <class... A> py::object call(PyObject *callable, const A &...arguments) {
+  constexpr std::size_t count = sizeof...(A);
+  std::array<py::object, count> values{to(arguments)...};
+  PyObject *stack[count + 1] = {nullptr};
+  for (std::size_t i = 0; i < count; ++i)
+    stack[i + 1] = values[i].ptr();
+  return checked(PyObject_Vectorcall(callable, stack + 1, count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+template <class... A> py::object call_method(py::handle self, Name &name, const A &...arguments) {
+  constexpr std::size_t count = sizeof...(A);
+  std::array<py::object, count> values{to(arguments)...};
+  PyObject *stack[count + 2] = {nullptr, self.ptr()};
+  for (std::size_t i = 0; i < count; ++i)
+    stack[i + 2] = values[i].ptr();
+  return checked(
+      PyObject_VectorcallMethod(name.get(), stack + 1, (count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+/// The result of `calls`, which run with Python's lock.
+template <class F> auto locked(F calls) {
+  Lock lock;
+  try {
+    return calls();
+  } catch (py::error_already_set &raised) {
+    raised.restore();
+  }
+  rethrow();
+}
+
+template <class R, class T, class... A> std::decay_t<R> method(const T &self, Name &name, const A &...arguments) {
+  return locked([&] { return result<R>(call_method(object_of(self), name, arguments...)); });
+}
+
+template <class R, class... A> std::decay_t<R> function(Place &place, const A &...arguments) {
+  return locked([&] { return result<R>(call(place.get(), arguments...)); });
+}
+
+template <class... A> std::shared_ptr<void> made(Place &place, const A &...arguments) {
+  return locked([&] { return shared(call(place.get(), arguments...)); });
+}
+
+} // namespace bridge
+} // namespace poplar
+
+#endif

@@ -1,0 +1,53 @@
+// Engines and compilation: graphs that are moved, and callbacks.
+#include "host_objects.hpp"
+
+#include <poplar/Engine.hpp>
+
+namespace poplar {
+
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt,
+                        ProgressFunc progressCallBack, const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileGraph(moved, progs, opt, progressCallBack, debugContext);
+}
+
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bool checkOptionFlags, const OptionFlags &opt,
+                        ProgressFunc progressCallBack, const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileGraph(moved, progs, checkOptionFlags, opt, progressCallBack, debugContext);
+}
+
+Engine::Engine(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt, ProgressFunc progressCallBack,
+               const DebugContext &debugContext)
+    : Engine(static_cast<const Graph &>(graph), progs, opt, progressCallBack, debugContext) {
+  graph = Graph();
+}
+
+Engine::Engine(Graph &&graph, program::Program prog, const OptionFlags &opt, ProgressFunc progressCallBack,
+               const DebugContext &debugContext)
+    : Engine(static_cast<const Graph &>(graph), prog, opt, progressCallBack, debugContext) {
+  graph = Graph();
+}
+
+void Engine::connectStreamToCallback(StringRef handle, StreamCallbackHandle f) {
+  static bridge::Name name{"connectStreamToCallback"};
+  bridge::locked([&] {
+    bridge::call_method(bridge::object_of(*this), name, handle, bridge::callback_object(std::move(f)));
+  });
+}
+
+void Engine::connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) {
+  static bridge::Name name{"connectStreamToCallback"};
+  bridge::locked([&] {
+    bridge::call_method(bridge::object_of(*this), name, handle, index, bridge::callback_object(std::move(f)));
+  });
+}
+
+void Engine::connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f) {
+  static bridge::Name name{"connectHostFunction"};
+  bridge::locked([&] {
+    bridge::call_method(bridge::object_of(*this), name, handle, index, bridge::callback_object(std::move(f)));
+  });
+}
+
+} // namespace poplar

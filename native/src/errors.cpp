@@ -1,0 +1,83 @@
+// Exceptions on both sides of the bridge. No exception of C++ passes a frame of Python: one of a callback is kept inside
+// an exception of Python, and thrown again where the program's call returns.
+#include "tables.hpp"
+
+#include <exception>
+#include <poplar/exceptions.hpp>
+#include <string>
+
+namespace poplar {
+namespace bridge {
+
+/// Generated: throw the exception of this name, if there is one in poplar/exceptions.hpp or another header.
+void throw_named(const std::string &name, const std::string &what);
+
+namespace {
+
+const char *const KEPT = "exception of the program";
+
+/// Rethrows what the user's code has thrown, if `error` or what it was raised from came from there.
+void rethrow_kept(py::object error) {
+  for (int depth = 0; depth < 20 && !error.is_none(); ++depth) {
+    if (py::hasattr(error, "kept")) {
+      auto *kept = py::reinterpret_borrow<py::capsule>(error.attr("kept")).get_pointer<std::exception_ptr>();
+      std::rethrow_exception(*kept);
+    }
+    const py::object cause = error.attr("__cause__");
+    error = cause.is_none() ? error.attr("__context__") : cause;
+  }
+}
+
+std::string text_attribute(py::handle error, const char *name) {
+  return py::str(py::getattr(error, name, py::str(""))).cast<std::string>();
+}
+
+} // namespace
+
+void keep_exception() {
+  std::string what = "a callback of the program has thrown an exception";
+  try {
+    throw;
+  } catch (const std::exception &error) {
+    what = error.what();
+  } catch (...) {
+  }
+  py::object error = py::reinterpret_borrow<py::object>(PyExc_RuntimeError)(what);
+  error.attr("kept") = py::capsule(new std::exception_ptr(std::current_exception()), KEPT, [](void *kept) {
+    delete static_cast<std::exception_ptr *>(kept);
+  });
+  PyErr_SetObject(PyExc_RuntimeError, error.ptr());
+}
+
+void rethrow() {
+  py::error_already_set raised;
+  const py::object error = raised.value();
+  rethrow_kept(error);
+  const std::string what = py::str(error).cast<std::string>();
+  for (const py::handle type : py::tuple(py::type::of(error).attr("__mro__"))) {
+    const std::string name = type.attr("__name__").cast<std::string>();
+    if (name == "graph_memory_allocation_error")
+      throw graph_memory_allocation_error(what, text_attribute(error, "profilePath"));
+    if (name == "link_error")
+      throw link_error(what, text_attribute(error, "output"));
+    throw_named(name, what);
+  }
+  throw poplar_error(py::type::of(error).attr("__name__").cast<std::string>() + ": " + what);
+}
+
+void refuse_empty(const char *what) {
+  throw poplar_error(std::string("This ") + what + " is empty: it was moved from, or never made.");
+}
+
+py::object empty_object(const char *name) {
+  static Place graph{"simulator.poplar", "Graph"}, tensor{"simulator.poplar", "Tensor"},
+      sequence{"simulator.poplar.program", "Sequence"};
+  const std::string text = name;
+  Place *place = text == "Graph" ? &graph : text == "Tensor" ? &tensor : text == "Program" ? &sequence : nullptr;
+  if (place == nullptr)
+    refuse_empty(name);
+  return call(place->get());
+}
+
+} // namespace bridge
+} // namespace poplar
