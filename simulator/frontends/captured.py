@@ -59,6 +59,11 @@ class Place:
     stack: tuple[Frame, ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=dict)
 
+    def text(self) -> str:
+        """Module, file and line, for a message."""
+        module = f"module '{self.module}'" if self.module else "the outermost module"
+        return f"{module}, {self.file}:{self.line}" if self.file else module
+
 
 @dataclass(frozen=True)
 class Operator:

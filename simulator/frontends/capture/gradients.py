@@ -15,7 +15,7 @@ from torch._decomp import core_aten_decompositions
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering, place_text
+from simulator.frontends.capture.operators import CaptureError, NodeReader, Numbering
 from simulator.frontends.captured import Operator, Place, Recorded, Value
 
 
@@ -38,7 +38,7 @@ class GradientRecorder:
         except RuntimeError as error:
             first = str(error).strip().splitlines()[0]
             raise CaptureError(
-                f"The gradient of {read.name} cannot be captured ({first}); {place_text(read.place)}."
+                f"The gradient of {read.name} cannot be captured ({first}); {read.place.text()}."
             ) from error
         reader = NodeReader(self.numbering)
         holders = [one for one in graph.graph.nodes if one.op == "placeholder"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from simulator.frontends.capture.operators import CaptureError, place_text
+from simulator.frontends.capture.operators import CaptureError
 from simulator.frontends.captured import Operator, Value
 
 #: operators whose scalar result is a loss
@@ -113,6 +113,6 @@ def beyond_loss(operators: Sequence[Operator], outputs: Sequence[Value], loss: V
         return None
     made = next(one for one in operators if loss in one.results)
     return (
-        f"The loss is the result of {made.name} ({place_text(made.place)}); {found.name} ({place_text(found.place)}) "
+        f"The loss is the result of {made.name} ({made.place.text()}); {found.name} ({found.place.text()}) "
         "and what follows are not in the gradient. Give the whole to poptorch.identity_loss(loss, reduction='none')."
     )

@@ -56,7 +56,7 @@ class NodeReader:
                 self.values[node] = self.values[node.args[0]][node.args[1]]
                 continue
             if not isinstance(node.target, torch._ops.OpOverload):
-                raise CaptureError(f"{node.target} is no operator of a graph; {place_text(place_of(node))}.")
+                raise CaptureError(f"{node.target} is no operator of a graph; {place_of(node).text()}.")
             if str(node.target) not in _ASSERTIONS:
                 operators.append(self._operator(node, place_of(node)))
         return operators
@@ -64,7 +64,7 @@ class NodeReader:
     def _operator(self, node: Any, place: Place) -> Operator:
         if "val" not in node.meta:  # an operator of the host's libraries, which torch cannot run on fake tensors
             raise CaptureError(
-                f"The operator {node.target} of {place_text(place)} cannot be lowered to the IPU; write it in "
+                f"The operator {node.target} of {place.text()} cannot be lowered to the IPU; write it in "
                 "operators that docs/poptorch.md lists, or call it on the host, outside the module."
             )
         made = node.meta["val"]
@@ -144,11 +144,5 @@ def _check_shapes(tensors: Sequence[Any], node: Any, place: Place) -> None:
         if not isinstance(one, torch.Tensor) or any(isinstance(size, torch.SymInt) for size in one.shape):
             raise CaptureError(
                 f"The result of {node.target} has a shape or a number that depends on data, which cannot be on the "
-                f"IPU: every shape is fixed when compiling; {place_text(place)}."
+                f"IPU: every shape is fixed when compiling; {place.text()}."
             )
-
-
-def place_text(place: Place) -> str:
-    """Module, file and line, for a message."""
-    module = f"module '{place.module}'" if place.module else "the outermost module"
-    return f"{module}, {place.file}:{place.line}" if place.file else module

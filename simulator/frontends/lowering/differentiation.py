@@ -15,6 +15,7 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Argument, Body, Hook, Operator, Place, Value
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.index_reads import watch_operands
 from simulator.frontends.lowering.rules import TABLE, Rule
 from simulator.frontends.lowering.shards import Spot
 from simulator.poplar import Tensor
@@ -131,6 +132,11 @@ class Tape:
         return tensor
 
     def _run(self, operator: Operator) -> None:
+        self._make(operator)
+        with self.at.at_spot(self.at.spot_of(operator.place)):
+            watch_operands(operator, self._local, self.at.program)
+
+    def _make(self, operator: Operator) -> None:
         if operator.recorded is not None:
             pieces = operator.recorded.forward
             alone = len(pieces) == 1

@@ -15,7 +15,7 @@ VARIABLES = {
     "POPTORCH_SMALL_IPU_MODEL": "1: the IPU Model with 4 tiles per IPU",
     "POPTORCH_WAIT_FOR_IPU": "1: wait for a device where none is free, looking every 15 seconds",
     "POPVISION_CHECK": "torch: compare the first step with eager torch; fail: end the program where they differ",
-    "POPVISION_INDICES": "raise: an index of an input beyond its tensor is an error; say: one line tells of it (say)",
+    "POPVISION_INDICES": "raise: an index beyond its tensor is an error; say: one line tells of it (say)",
 }
 
 _VERSIONS = ("ipu1", "ipu2", "ipu21")

@@ -45,6 +45,7 @@ from simulator.frontends.poptorch.profiling import Channel, core_call, instrumen
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 from simulator.frontends.session.progress import compilation_progress
+from simulator.poplibs.popops.slices.index_watch import listening
 
 
 class PoplarExecutor:
@@ -73,7 +74,7 @@ class PoplarExecutor:
         self._program: DeviceProgram | None = None
         self._connection: Connection | None = None
         self._weights: HostWeights | None = None
-        self._indices: IndexChecks | None = None
+        self._indices = IndexChecks()
         self._states: Mapping[str, Any] = {}  #: of the optimizer, as the device had them last
         self._optimizer_states = OptimizerStates(self._newest_states)
         self._rates_are_sent = False
@@ -118,11 +119,8 @@ class PoplarExecutor:
         assert self._weights is not None
         self._send_what_changed()
         send_inputs(self._program, arguments.tensors(), self._input_groups)
-        if self._indices is None:
-            self._indices = IndexChecks(self._compiled.captured.program)
-        self._indices.check({name: self._program.input(name) for name in self._program.interface.inputs})
         before = self._program.engine.getTimeStamp()
-        with core_call("execute"):
+        with core_call("execute"), listening(self._indices):
             buffers = self._program.run(self._run_name())
         after = self._program.engine.getTimeStamp()
         self._cycles = after.device_cycles - before.device_cycles

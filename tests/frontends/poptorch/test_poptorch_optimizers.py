@@ -239,7 +239,13 @@ def test_new_attributes_are_told_once(capsys):
     watch.check(first)
     watch.check(second)
     watch.check(second)
-    assert capsys.readouterr().err.count("Ignoring unexpected group 0 attribute in SGD optimizer: ['warmup']") == 1
+    assert capsys.readouterr().err.count("Ignoring unexpected group 0 attribute in SGD2 optimizer: ['warmup']") == 1
+    second.warmup = 3
+    torch.optim.lr_scheduler.StepLR(second, 1)
+    watch.check(second)
+    told = capsys.readouterr().err
+    assert "Ignoring unexpected optimizer attribute in SGD2 optimizer: ['warmup']" in told
+    assert "Ignoring unexpected group 0 attribute in SGD2 optimizer: ['warmup', 'initial_lr']" in told
     relaxed = AttributeWatch(Options().relaxOptimizerAttributesChecks())
     relaxed.check(first)
     relaxed.check(second)

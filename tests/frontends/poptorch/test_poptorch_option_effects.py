@@ -109,7 +109,6 @@ def test_unknown_attributes_of_an_optimizer(capsys):
         second.param_groups[0]["warmup"] = 1
         model = poptorch.trainingModel(net, quiet().relaxOptimizerAttributesChecks(relaxed), first)
         model(torch.ones(2, 4), torch.zeros(2, 2))
-        torch.optim.lr_scheduler.StepLR(first, 1)
         model.setOptimizer(first)
         model.setOptimizer(second)
         model.destroy()

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from simulator.frontends.capture.operators import place_text
 from simulator.frontends.poptorch.beside_torch.attempt import Attempt, Compared, EagerError, Place, first_line
 from simulator.frontends.poptorch.beside_torch.comparison import relative
 from simulator.frontends.poptorch.beside_torch.eager_step import copied, quiet, untouched_randomness
@@ -58,7 +57,7 @@ def _verdict(request: ModelRequest, place: Place) -> Verdict:
     first, left_out = Attempt(request, place), ""
     operator = first.undrawn()
     if operator is not None:
-        drawing = f"{operator.name} ({place_text(operator.place)})"
+        drawing = f"{operator.name} ({operator.place.text()})"
         first, left_out = Attempt(request, place, without_draws=True), f", without the random numbers of {drawing}"
         if first.undrawn() is not None:
             return Verdict(f"cannot be compared: eager torch cannot draw the random numbers of {drawing}")

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from simulator.frontends.capture.operators import place_text
 from simulator.frontends.captured import Operator, Program, Value
 from simulator.frontends.poptorch.beside_torch.calls import CALL
 from simulator.frontends.poptorch.beside_torch.comparison import Pair, difference, is_rounding, stacked
@@ -28,7 +27,7 @@ class Location:
     remark: str = ""
 
     def __str__(self) -> str:
-        return f"{self.operator.name} ({place_text(self.operator.place)}){self.remark}"
+        return f"{self.operator.name} ({self.operator.place.text()}){self.remark}"
 
 
 def values_of_calls(program: Program) -> list[Value]:

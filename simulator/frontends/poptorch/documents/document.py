@@ -90,9 +90,11 @@ their result.
 The backward pass begins at the last loss operator, as in PopTorch: what is computed from its result is not in the
 gradient. One line on standard error says so with both operators' lines; `poptorch.identity_loss` takes the whole in.
 
-An index of an input beyond its tensor reads zeros and writes nothing, as on hardware; one line names module, operator,
-index and size ([tests](../tests/frontends/poptorch/test_index_checks.py)). `POPVISION_INDICES=raise` makes it an error
-before the run. Indices that the device computes from other values are not checked.
+An index beyond its tensor reads zeros and writes nothing, as on hardware; one line a run names operator, module,
+index and size, whether the index is an input or computed on the device
+([tests](../tests/frontends/poptorch/test_index_checks.py)). `POPVISION_INDICES=raise` makes it an error, which stops
+the run where the index is read, before the step changes weights. Nothing of it is on the device: cycles and memory
+stay as they are. Programs that run compute set by compute set (`debug.verify`, `debug.trace`) are not watched.
 
 ## The first step beside torch
 

@@ -32,7 +32,7 @@ _ATTRIBUTES: Mapping[str, tuple[str, float | None]] = {
 }
 _BETAS = (0.9, 0.999)
 
-#: attributes of groups that have no say on the device: how PyTorch computes on the host, and what schedulers add
+#: attributes of groups that have no say on the device: how PyTorch computes on the host
 _OF_THE_HOST = frozenset(
     {
         "params",
@@ -40,7 +40,6 @@ _OF_THE_HOST = frozenset(
         "differentiable",
         "fused",
         "capturable",
-        "initial_lr",
         "param_names",
         "decoupled_weight_decay",
     }
@@ -96,24 +95,37 @@ class AttributeWatch:
 
     def __init__(self, options: OptionGroup) -> None:
         self._tell: Callable[[str], None] = logger.debug if options("relax_optimizer_checks") else logger.warning
-        self._known: set[str] | None = None
+        self._known: tuple[set[str], set[str]] | None = None  #: of the optimizer, and of its groups
         self._told: set[str] = set()
 
     def check(self, optimizer: Any) -> None:
         """Remember the first optimizer's attributes; tell of new ones of those that follow."""
         # A scheduler hangs a function on the optimizer.
-        own = {name for name, value in vars(optimizer).items() if not callable(value)}
-        rows = [("optimizer attribute", own)]
-        rows += [(f"group {index} attribute", set(group)) for index, group in enumerate(optimizer.param_groups)]
+        own = [name for name, value in vars(optimizer).items() if not callable(value)]
+        groups = [list(group) for group in optimizer.param_groups]
         if self._known is None:
-            self._known = set().union(*(names for _, names in rows))
+            self._known = set(own), set().union(*groups)
             return
-        for kind, names in rows:
-            extra = sorted(name for name in names - self._known - _OF_THE_HOST if not name.startswith("_"))
-            message = f"Ignoring unexpected {kind} in {type(optimizer).__name__} optimizer: {extra}"
+        of_optimizer, of_groups = self._known
+        rows = [("optimizer attribute", own, of_optimizer)]
+        rows += [(f"group {index} attribute", names, of_groups) for index, names in enumerate(groups)]
+        for kind, names, known in rows:
+            extra = [name for name in names if name not in known | _OF_THE_HOST and not name.startswith("_")]
+            message = f"Ignoring unexpected {kind} in {_popart_name(optimizer)} optimizer: {extra}"
             if extra and message not in self._told:
                 self._told.add(message)
                 self._tell(message)
+
+
+def _popart_name(optimizer: Any) -> str:
+    """PopART's name of an optimizer: SGD2 keeps accumulator and velocity apart."""
+    rule = _rule(optimizer)
+    if rule is Rule.SGD:
+        return "SGD1" if getattr(optimizer, "use_combined_accum", False) else "SGD2"
+    if rule is Rule.RMSPROP:
+        is_centered = any(group.get("centered") for group in optimizer.param_groups)
+        return "RMSPROP_CENTERED" if is_centered else "RMSPROP"
+    return rule.name if getattr(optimizer, "bias_correction", True) else f"{rule.name}_NO_BIAS"
 
 
 def _rule(optimizer: Any) -> Rule:
