@@ -10,6 +10,7 @@ OF_A_RUN = frozenset(
         "meta.timestamp",
         "meta.reportId",
         "meta.runId",
+        "meta.folderSince",
         "parts.crc32 of meta",
         "parts.crc32 of runs",
         "runs.host_start_us",

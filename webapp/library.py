@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from popvision.analysis.ranks.rank_set import RankFacts, RankSet, above_ranks, facts_of, group_ranks
+from popvision.analysis.ranks.process_folders import ProcessFacts
+from popvision.analysis.ranks.rank_set import RankFacts, RankSet, above_ranks, facts_of, group_ranks, ranked
 from popvision.analysis.summary import report_list
 from popvision.analysis.summary.report_list import Card, ReportPath
 from popvision.analysis.trace.growing_joint import GrowingJoin
@@ -85,7 +86,7 @@ class Library:
         self._looked: dict[str, tuple[float, str]] = {}  #: what was looked at -> moment, and what was seen
         self._cards: dict[str, tuple[_Stamp, Card]] = {}
         self._run_ids: dict[str, tuple[_Stamp, str]] = {}
-        self._ranks: dict[str, tuple[_Stamp, RankFacts | None]] = {}
+        self._ranks: dict[str, tuple[_Stamp, RankFacts | ProcessFacts | None]] = {}
         self.notes: list[str] = []
         self.takes_uploads = False  #: whether the first page accepts uploads
         self.scan()
@@ -223,20 +224,34 @@ class Library:
         """The ranks of the run that a report is of, and the keys of their reports by rank: those below the folder that
         holds the folders of the ranks. None for a report of no such run. Raises UnknownKeyError."""
         entry = self.entry(key)
-        own = self._rank_of(entry)
+        reports, keys = self._ranks_beside(entry)
+        own = next((of for of, path in reports if path == entry.path), None)
         if own is None:
             return None
-        above = above_ranks(entry.path)
-        others = [each for each in self.entries() if each.kind == "report" and above in each.path.parents]
-        keys = {each.path: each.key for each in others}
-        facts = [(self._rank_of(each), each.path) for each in others]
-        sets = group_ranks((of, path) for of, path in facts if of is not None and of.group == own.group)
+        sets = group_ranks((of, path) for of, path in reports if of is not None and of.group == own.group)
         for found in sets:
             if entry.path in found.folders.values():
                 return found, {rank: keys[path] for rank, path in found.folders.items()}
         return None
 
-    def _rank_of(self, entry: Entry) -> RankFacts | None:
+    def rank(self, key: str) -> RankFacts | None:
+        """The place of a report in such a set; None for a report of none. Raises UnknownKeyError."""
+        entry = self.entry(key)
+        own = self._rank_of(entry)
+        if own is None or isinstance(own, RankFacts):
+            return own
+        return next((of for of, path in self._ranks_beside(entry)[0] if path == entry.path), None)
+
+    def _ranks_beside(self, entry: Entry) -> tuple[list[tuple[RankFacts | None, Path]], dict[Path, str]]:
+        """The reports where those of other ranks are, each with its rank, and their keys."""
+        own = self._rank_of(entry)
+        if own is None:
+            return [], {}
+        above = above_ranks(entry.path, own)
+        others = [each for each in self.entries() if each.kind == "report" and above in (each.path, *each.path.parents)]
+        return ranked((self._rank_of(each), each.path) for each in others), {each.path: each.key for each in others}
+
+    def _rank_of(self, entry: Entry) -> RankFacts | ProcessFacts | None:
         stamp = _stamp(entry)
         with self._lock:
             known = self._ranks.get(entry.key)

@@ -11,7 +11,6 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import memory_excess
-from popvision.analysis.ranks.rank_set import rank_facts
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target, type_name
@@ -301,10 +300,11 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
         )
     if entry.is_sample:
         facts.append(html.Span("sample", className="badge", title=f"Shipped with PopVision: {entry.path}"))
-    of_ranks = rank_facts(meta)
+    of_ranks = library.rank(entry.key)
     if of_ranks is not None:
-        title = f"One of the ranks of {of_ranks.run}: compare them"
-        text = f"rank {of_ranks.rank} of {of_ranks.ranks}"
+        whole = of_ranks.run if of_ranks.what == "process" else f"ranks of {of_ranks.run}"
+        title = f"One of the {whole}: compare them"
+        text = f"{of_ranks.what} {of_ranks.rank} of {of_ranks.ranks}"
         facts.append(html.A(text, href=f"/r/{entry.key}/ranks", title=title, **attributes(data_nav="to")))
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))

@@ -24,8 +24,9 @@ _TABLES = ("ranks", "runs", "steps")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array, an object per run and engine.")
 def command(folder: Path, limit: int, table: str | None, as_json: bool) -> None:
     """Compare the ranks of a run (srun -n 4, torchrun, mpirun): cycles, memory and begin of each, the slowest, and
-    each step over the ranks. FOLDER holds the reports of the ranks, or is that of one of them. Traces that PyTorch's
-    profiler wrote for the ranks of one run are compared by host time."""
+    each step over the ranks. FOLDER holds the reports of the ranks, or is that of one of them. Processes that shared
+    a report folder are compared too, as ranks by when they came, and traces that PyTorch's profiler wrote for the
+    ranks of one run, by host time."""
     from popvision.analysis.ranks.rank_set import find_rank_sets
     from popvision.analysis.ranks.trace_ranks import find_trace_sets
     from popvision.answers.ranks import ranks_answer, traces_answer
@@ -39,7 +40,7 @@ def command(folder: Path, limit: int, table: str | None, as_json: bool) -> None:
         raise FormatError(
             note
             or f"{folder} holds no report of a rank: a program writes one per process where srun, torchrun or mpirun "
-            "starts several (srun -n 4), and profiling is on."
+            "starts several (srun -n 4) or a shell starts them on one folder, and profiling is on."
         )
     answers = [*(ranks_answer(each, limit or None) for each in sets), *map(traces_answer, traces)]
     if as_json:

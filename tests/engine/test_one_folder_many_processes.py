@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from popvision.analysis.ranks.rank_set import find_rank_sets
 from popvision.formats.profile import ProfileReader
 from tests.waiting import LIMIT
 
@@ -132,11 +133,13 @@ def reports(folder: Path) -> list[Path]:
 
 
 def other_folders(folder: Path, number: int) -> list[Path]:
-    """Of the processes that came later, which say where they write."""
+    """Of the processes that came later, which say where they write; with the first they are a set of ranks."""
     first, *others = reports(folder)
     assert first == folder
     assert len(others) == number
     assert all(path.name.startswith("process_") for path in others)
+    ([found], _) = find_rank_sets(folder)
+    assert (found.folders[0], sorted(found.folders.values())) == (first, [first, *others])
     return others
 
 

@@ -2,7 +2,9 @@
 
 The simulator writes `rank` into the facts of a report of a Slurm job step of several tasks: number, how many there are,
 and a name of the step. Reports of one step and one engine are a set, wherever they lie below the folder that was given.
-A report that names no rank belongs to none; what a damaged or foreign file says is checked before it is used.
+Processes without a launcher, as a loop of a shell starts them, have no ranks; those that shared a report folder
+(`process_folders`) are numbered by when they came. Other reports belong to no set; what a damaged or foreign file says
+is checked before it is used.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from popvision.analysis.ranks.process_folders import ProcessFacts, above_processes, numbered, process_facts
 from popvision.analysis.summary.report_list import find, open_report
 from popvision.formats.errors import FormatError, NotRecordedError
 
@@ -27,6 +30,7 @@ class RankFacts:
     rank: int
     ranks: int
     engine: str  #: name of the engine, "" without one
+    what: Literal["rank", "process"] = "rank"
 
     @property
     def group(self) -> tuple[str, int, str]:
@@ -65,12 +69,14 @@ def rank_facts(meta: Mapping[str, Any]) -> RankFacts | None:
     return RankFacts(run, rank, ranks, str(meta.get("engineName", "")))
 
 
-def facts_of(folder: Path) -> RankFacts | None:
-    """The rank of the report in a folder; None for one that cannot be read."""
+def facts_of(folder: Path) -> RankFacts | ProcessFacts | None:
+    """What the report in a folder says of its rank, else of its process; None where it cannot be read or says
+    nothing."""
     try:
-        return rank_facts(open_report(folder).reader.meta)
+        meta = open_report(folder).reader.meta
     except (FormatError, NotRecordedError, OSError):
         return None
+    return rank_facts(meta) or process_facts(meta)
 
 
 def find_rank_sets(folder: str | Path) -> tuple[list[RankSet], str]:
@@ -80,10 +86,27 @@ def find_rank_sets(folder: str | Path) -> tuple[list[RankSet], str]:
     `folder` may be that of one rank: then its neighbours count too."""
     root = Path(folder).resolve()
     own = facts_of(root) if (root / "profile.pop").is_file() else None
-    entries, note = find(above_ranks(root) if own else root)
-    reports = [(facts_of(entry.path), entry.path) for entry in entries if entry.kind == "report"]
-    sets = group_ranks((facts, path) for facts, path in reports if own is None or (facts and facts.group == own.group))
-    return sets, note
+    entries, note = find(above_ranks(root, own) if own else root)
+    reports = ranked((facts_of(entry.path), entry.path) for entry in entries if entry.kind == "report")
+    of_root = next((facts for facts, path in reports if path == root), None)
+    return group_ranks(
+        pair for pair in reports if of_root is None or (pair[0] and pair[0].group == of_root.group)
+    ), note
+
+
+def ranked(reports: Iterable[tuple[RankFacts | ProcessFacts | None, Path]]) -> list[tuple[RankFacts | None, Path]]:
+    """The reports with the ranks that they name, or that their processes are given."""
+    found = list(reports)
+    of_processes = {path: facts for facts, path in found if isinstance(facts, ProcessFacts)}
+    places = numbered(of_processes)
+
+    def rank(facts: RankFacts | ProcessFacts | None, path: Path) -> RankFacts | None:
+        if not isinstance(facts, ProcessFacts):
+            return facts
+        place = places.get(path)
+        return None if place is None else RankFacts(place.run, place.number, place.processes, facts.engine, "process")
+
+    return [(rank(facts, path), path) for facts, path in found]
 
 
 def group_ranks(reports: Iterable[tuple[RankFacts | None, Path]]) -> list[RankSet]:
@@ -103,8 +126,11 @@ def _sets(run: str, ranks: int, engine: str, folders: Mapping[int, list[Path]]) 
     ]
 
 
-def above_ranks(folder: Path) -> Path:
-    """The folder that holds the folders of all ranks: above the last rank_<number> of the path, else the parent."""
+def above_ranks(folder: Path, facts: RankFacts | ProcessFacts) -> Path:
+    """The folder that holds the folders of all ranks: above the last rank_<number> of the path, else the parent. For
+    a process that has no rank, the folder that the processes shared."""
+    if isinstance(facts, ProcessFacts):
+        return above_processes(folder)
     for each in (folder, *folder.parents):
         if each.name.startswith("rank_"):
             return each.parent

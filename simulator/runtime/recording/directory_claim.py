@@ -4,6 +4,9 @@ The claim is a `flock` on the directory itself: it leaves no file, and the syste
 that ends. While it is held, other processes write into process_<PID> below the directory, a forked child too: it gives
 up the claims that it inherits without dropping its parent's. Where the file system knows no such locks, as some network
 ones do not, every process takes the directory itself.
+
+Folders process_<PID> outlive their run, the directory itself is overwritten by the next one. So each report says since
+when its process has its folder: those of one run have it since the first one has the directory, or later.
 """
 
 from __future__ import annotations
@@ -11,22 +14,35 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from simulator.base.text_output import warn
 
+
+@dataclass(frozen=True)
+class Claim:
+    """A folder that this process has, and since when, in µs since the epoch."""
+
+    folder: Path
+    since_us: int
+
+
 _lock = threading.Lock()
 _held: dict[Path, int] = {}  #: directories of this process, each with its open descriptor
-_instead: dict[Path, Path] = {}  #: where this process writes what would go into a directory of another one
+_since: dict[Path, int] = {}
+_instead: dict[Path, Claim] = {}  #: where this process writes what would go into a directory of another one
 
 
-def claimed(directory: Path) -> Path:
+def claimed(directory: Path) -> Claim:
     """The directory, where this process has it or takes it now, else one below it. It must exist; so does the one
     below afterwards. The first time for each, one line says where."""
     key = directory.absolute()
     with _lock:
+        before = _now_us()
         if _take(key):
-            return directory
+            return Claim(directory, _since.setdefault(key, before))
         if key not in _instead:
             name, number = f"process_{os.getpid()}", 0
             while True:  # process numbers are unique within one container only
@@ -35,7 +51,7 @@ def claimed(directory: Path) -> Path:
                 if _take(below.absolute()):
                     break
                 number += 1
-            _instead[key] = below
+            _instead[key] = Claim(below, _now_us())
             warn(f"Another process writes its reports into {directory}; those of this one are in {below}.")
         return _instead[key]
 
@@ -47,6 +63,7 @@ def _take(directory: Path) -> bool:
         if _is(directory, handle):
             return True
         os.close(_held.pop(directory))  # it was removed and made again
+        _since.pop(directory, None)
     try:
         handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:  # it cannot be read; whether it can be written is found out by who writes
@@ -63,6 +80,10 @@ def _take(directory: Path) -> bool:
     return True
 
 
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
 def _is(directory: Path, handle: int) -> bool:
     there, ours = directory.stat(), os.fstat(handle)
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
@@ -75,6 +96,7 @@ def _forget() -> None:
     for handle in _held.values():
         os.close(handle)
     _held.clear()
+    _since.clear()
     _instead.clear()
 
 

@@ -125,6 +125,7 @@ class ReportFolder:
         self._directory = _Directory()
         self.folder = self._root
         self._executable: CompiledGraph | None = None
+        self._since_us = 0
         self._process = os.getpid()
         self._writer: ProfileWriter | None = None
         self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
@@ -142,7 +143,8 @@ class ReportFolder:
         try:
             if self._settings.writes_report:
                 _make(root)
-                self._root = claimed(root)
+                claim = claimed(root)
+                self._root, self._since_us = claim.folder, claim.since_us
             self._directory = _directories.setdefault(self._root.absolute(), _Directory())
             #: An engine that writes no report into the directory takes no sub-folder from the others.
             name = self._directory.folder_name(self._engine_name) if self._settings.writes_report else ""
@@ -205,7 +207,11 @@ class ReportFolder:
             compilation = replace(compilation, lowered=())
         if not self._settings.output_graph_profile:
             compilation = without_memory(compilation)
-        meta = report_meta(self._option_facts, self._engine_name, self._directory.run_id, executable, self._rank)
+        second = fixed_second(os.environ)
+        since_us = self._since_us if second is None else second * 10**6
+        meta = report_meta(
+            self._option_facts, self._engine_name, self._directory.run_id, executable, self._rank, since_us
+        )
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))
         self._writer = writer

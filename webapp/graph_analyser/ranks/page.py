@@ -1,6 +1,7 @@
-"""Ranks: the reports of one run of several Slurm tasks side by side; who is slowest, fullest, last to begin, and where.
+"""Ranks: the reports of one run of several processes side by side; who is slowest, fullest, last to begin, and where.
 
-The page is offered for reports that name their rank. Its tables come by callbacks, because they read every rank.
+The page is offered for reports that name their rank or shared a folder. Its tables come by callbacks, because they
+read every rank.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.phases import PHASES
 from popvision.analysis.ranks.rank_figures import StepsOfRanks, figures_by_rank, runs_of_ranks, steps_of_ranks
-from popvision.analysis.ranks.rank_set import RankSet, rank_facts
+from popvision.analysis.ranks.rank_set import RankFacts, RankSet, rank_facts
 from popvision.analysis.ranks.sentences import sentences
 from popvision.analysis.report.not_recorded import FormatError, if_recorded
 from webapp.components import Column, data_table, empty_hint, long_table, register_rows
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NO_RANK = (
-    "This report is not one of several ranks: it comes from no job step of several tasks (srun -n 4 of Slurm), or from "
-    "a producer that does not name them."
+    "This report is not one of several ranks: no launcher (srun -n 4, torchrun, mpirun) started its program several "
+    "times, and no other process shared its folder; or its producer does not say so."
 )
 
 #: Runs up to which their table grows with them.
@@ -78,9 +79,11 @@ class _Answers:
 
 
 def layout(context: ViewContext) -> Component:
-    own = rank_facts(context.source.reader.meta)
+    own = _rank(context)
     assert own is not None  # else `missing` has spoken
-    head = f"Rank {own.rank} of {own.ranks} of {own.run}" + (f", engine {own.engine}" if own.engine else "")
+    head = f"{own.what.title()} {own.rank} of {own.ranks} of {own.run}" + (
+        f", engine {own.engine}" if own.engine else ""
+    )
     waiting = html.P(f"Reading {own.ranks} ranks …", className="note")
     return html.Div(
         [
@@ -276,8 +279,15 @@ def _is_known(value: Any) -> bool:
     return value is not None and value == value
 
 
+def _rank(context: ViewContext) -> RankFacts | None:
+    """The place of the report among those of its run."""
+    if context.library is not None:
+        return context.library.rank(context.key)
+    return if_recorded(lambda: rank_facts(context.source.reader.meta))
+
+
 def _missing(context: ViewContext) -> str:
-    return "" if if_recorded(lambda: rank_facts(context.source.reader.meta)) is not None else _NO_RANK
+    return "" if _rank(context) is not None else _NO_RANK
 
 
 VIEW = View(
