@@ -8,9 +8,8 @@ from typing import TypeVar
 
 Seen = TypeVar("Seen")
 
-#: Seconds that a loaded machine may take for what an idle one does at once, such as to start a program that imports
-#: the simulator: 60 were too few with twelve others on two cores. Only a test that fails waits for so long.
-LIMIT = 300.0
+#: Seconds that a loaded machine may take for what an idle one does at once.
+LIMIT = 60.0
 _BETWEEN = 0.01
 
 

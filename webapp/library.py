@@ -245,9 +245,9 @@ class Library:
     def _ranks_beside(self, entry: Entry) -> tuple[list[tuple[RankFacts | None, Path]], dict[Path, str]]:
         """The reports where those of other ranks are, each with its rank, and their keys."""
         own = self._rank_of(entry)
-        if own is None:
+        above = None if own is None else above_ranks(entry.path, own)
+        if above is None:
             return [], {}
-        above = above_ranks(entry.path, own)
         others = [each for each in self.entries() if each.kind == "report" and above in (each.path, *each.path.parents)]
         return ranked((self._rank_of(each), each.path) for each in others), {each.path: each.key for each in others}
 

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from popvision.package_data import package_folder
-from tests.analysis.ranks.rank_program import run_rank
+from tests.analysis.ranks.kineto_trace import write_trace
+from tests.analysis.ranks.rank_program import run_program, run_rank
 from tests.browser.axe_pages import violations
 from tests.browser.frame import open_page
 from tests.browser.shared_viewer import SharedViewer
@@ -27,6 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("ranks")
     for rank, number in enumerate(NUMBERS):
         run_rank(root / "job", rank, 3, number)
+        write_trace(root / "torch" / f"host_{rank}.pt.trace.json", rank, 3, 1000, 10)
+    for name in ("", "process_11", "process_12"):  # without a launcher
+        options = {"autoReport.outputExecutionProfile": "true", "autoReport.directory": str(root / "shell" / name)}
+        run_program(3 + len(name), options=options)
     shutil.copytree(package_folder("sample_reports") / "matmul_chain", root / "alone")
     return root
 
@@ -56,6 +61,28 @@ def test_a_report_of_a_rank_leads_to_its_page(page: Page, site: tuple[str, dict[
         expect(rows.nth(rank).locator("td").first).to_have_text(f"{cycles:,}")
     expect(page.locator(".rank-sentences")).to_contain_text("Rank 2 is slowest")
     expect(page.locator(".nav-item.current")).to_have_text("Ranks")
+
+
+def test_a_process_that_shared_a_folder_leads_to_it_too(page: Page, site: tuple[str, dict[str, str]]) -> None:
+    base, keys = site
+    open_page(page, base, f"/r/{keys['process_12']}/summary")
+    page.get_by_role("link", name="process 2 of 3").click()
+    expect(page).to_have_url(re.compile(f"/r/{keys['process_12']}/ranks"))
+    expect(page.locator("#page")).to_contain_text("Process 2 of 3 of the processes that shared shell")
+    rows = page.locator(".rank-bars tbody tr")
+    expect(rows).to_have_count(3)
+    rows.nth(0).get_by_role("link", name="0").click()
+    expect(page).to_have_url(re.compile(f"/r/{keys['shell']}/"))
+
+
+def test_the_files_of_a_timeline_are_listed_with_their_ranks(page: Page, site: tuple[str, dict[str, str]]) -> None:
+    base, keys = site
+    open_page(page, base, f"/t/{keys['host_1.pt.trace.json']}/timeline")
+    page.click(".tl-files > summary")
+    names = page.locator(".tl-files-name")
+    expect(names.nth(0)).to_have_text("host_1.pt.trace.json, rank 1")
+    expect(names.nth(1)).to_have_text("host_0.pt.trace.json, rank 0 in torch")
+    expect(names.nth(2)).to_have_text("host_2.pt.trace.json, rank 2 in torch")
 
 
 def test_a_report_alone_has_no_such_page_in_its_menu(page: Page, site: tuple[str, dict[str, str]]) -> None:

@@ -44,12 +44,12 @@ def process_facts(meta: Mapping[str, Any]) -> ProcessFacts | None:
     return ProcessFacts(since, str(meta.get("engineName", "")))
 
 
-def above_processes(folder: Path) -> Path:
-    """The folder that processes shared, of the report folder of one of them."""
+def above_processes(folder: Path) -> Path | None:
+    """The folder that processes shared, of the report folder of one of them; None for one that shared none."""
     process = _process_folder(folder)
     if process is not None:
         return process.parent
-    return folder if any(folder.glob("process_*")) else folder.parent
+    return next((each for each in (folder, folder.parent) if any(each.glob("process_*"))), None)
 
 
 def numbered(reports: Mapping[Path, ProcessFacts]) -> dict[Path, ProcessPlace]:

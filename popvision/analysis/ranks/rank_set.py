@@ -86,7 +86,7 @@ def find_rank_sets(folder: str | Path) -> tuple[list[RankSet], str]:
     `folder` may be that of one rank: then its neighbours count too."""
     root = Path(folder).resolve()
     own = facts_of(root) if (root / "profile.pop").is_file() else None
-    entries, note = find(above_ranks(root, own) if own else root)
+    entries, note = find((above_ranks(root, own) if own else None) or root)
     reports = ranked((facts_of(entry.path), entry.path) for entry in entries if entry.kind == "report")
     of_root = next((facts for facts, path in reports if path == root), None)
     return group_ranks(
@@ -126,9 +126,9 @@ def _sets(run: str, ranks: int, engine: str, folders: Mapping[int, list[Path]]) 
     ]
 
 
-def above_ranks(folder: Path, facts: RankFacts | ProcessFacts) -> Path:
+def above_ranks(folder: Path, facts: RankFacts | ProcessFacts) -> Path | None:
     """The folder that holds the folders of all ranks: above the last rank_<number> of the path, else the parent. For
-    a process that has no rank, the folder that the processes shared."""
+    a process that has no rank, the folder that it shared with others; None where it shared none."""
     if isinstance(facts, ProcessFacts):
         return above_processes(folder)
     for each in (folder, *folder.parents):

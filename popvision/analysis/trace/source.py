@@ -33,10 +33,10 @@ _GIVEN_NAME = re.compile(r"[A-Z][a-z]{2}_[A-Z][a-z]{2}_\d+_(\d\d:\d\d:\d\d)_\d{4
 
 def trace_label(name: str, meta: Mapping[str, str]) -> str:
     """What a trace is called: its file's name, or for one that the tracer named by a date the program that it is of,
-    with the time and the process that tell its traces apart."""
+    with the time and the process that tell its traces apart. With the rank, where the trace names one."""
     given, words = _GIVEN_NAME.fullmatch(name), meta.get("command", "").split()
     if given is None or not words or words[0].startswith("-"):
-        return name
+        return f"{name}, rank {meta['rank']}" if meta.get("rank") else name
     return f"{Path(words[0]).name} {given[1]}, process {given[2]}"
 
 

@@ -6,20 +6,14 @@ import pytest
 
 from popvision.analysis.ranks.trace_ranks import find_trace_sets
 from popvision.analysis.trace.source import TraceSource
+from tests.analysis.ranks.kineto_trace import write_trace
 from tests.cli.called import popvision
-
-
-def write(path, rank, ranks, begin, length):
-    span = {"ph": "X", "pid": 1, "tid": 1, "name": "step", "ts": begin, "dur": length}
-    told = {"backend": "nccl", "rank": rank, "world_size": ranks}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"schemaVersion": 1, "distributedInfo": told, "traceEvents": [span]}))
 
 
 @pytest.fixture
 def folder(tmp_path):
     for rank, (begin, length) in enumerate([(1000, 50), (1020, 80), (1010, 20)]):
-        write(tmp_path / f"worker{rank}.pt.trace.json", rank, 4, begin, length)
+        write_trace(tmp_path / f"worker{rank}.pt.trace.json", rank, 4, begin, length)
     return tmp_path
 
 
@@ -46,8 +40,8 @@ def test_the_command_tells_and_prints_them(folder):
 
 def test_second_traces_and_other_folders_are_sets_of_their_own(folder):
     for rank in range(2):
-        write(folder / f"worker{rank}.pt.trace.second.json", rank, 4, 5000, 10)
-        write(folder / "another" / f"worker{rank}.json", rank, 2, 0, 1)
+        write_trace(folder / f"worker{rank}.pt.trace.second.json", rank, 4, 5000, 10)
+        write_trace(folder / "another" / f"worker{rank}.json", rank, 2, 0, 1)
     sets = find_trace_sets(folder)
     assert [(found.ranks, sorted(found.traces)) for found in sets] == [(2, [0, 1]), (4, [0, 1, 2]), (4, [0, 1])]
 
