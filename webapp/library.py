@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -88,6 +89,7 @@ class Library:
         self._run_ids: dict[str, tuple[_Stamp, str]] = {}
         self._ranks: dict[str, tuple[_Stamp, RankFacts | ProcessFacts | None]] = {}
         self.notes: list[str] = []
+        self._has_said = False  #: that imports are not kept
         self.takes_uploads = False  #: whether the first page accepts uploads
         self.scan()
 
@@ -271,8 +273,16 @@ class Library:
         with one sentence."""
         joint = parse_joint_key(key)
         if joint is None:
-            return self._source(key, "trace", self._follow(key) if self.follows else report_list.open_trace)
+            source = self._source(key, "trace", self._follow(key) if self.follows else report_list.open_trace)
+            self._say_not_kept(getattr(source, "cache_problem", ""))
+            return source
         return self._source(key, "trace", lambda _: self._join(key, joint))
+
+    def _say_not_kept(self, problem: str) -> None:
+        """Say on stderr, once, why imports of other tools' traces are not kept."""
+        if problem and not self._has_said:
+            self._has_said = True
+            print(f"popvision: {problem}", file=sys.stderr, flush=True)
 
     def _follow(self, key: str) -> Callable[[Path], Any]:
         """Reads what was added to a trace since it was last opened."""

@@ -283,7 +283,7 @@ def _partners(library: Library, entry: Entry) -> list[Component]:
 
 def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
     if entry.kind == "trace":
-        facts_of_trace = [html.Span("host time", className="badge"), *_partners(library, entry)]
+        facts_of_trace = [html.Span(context.trace.clock, className="badge"), *_partners(library, entry)]
         other = compared_trace(library, context.params)
         targets = [] if other is None or isinstance(other, str) else [other.label]
         names = versus(context.trace.label, targets, [other] if isinstance(other, str) else [])

@@ -10,7 +10,7 @@ import click
 
 from popvision.cli.console import progress
 from popvision.cli.paging import echo_lost
-from popvision.cli.trace_files import no_cache_option
+from popvision.cli.trace_files import no_cache_option, say_not_kept
 
 
 @click.command(name="html")
@@ -67,6 +67,7 @@ def command(
         with progress(f"Drawing {view}"):
             if is_trace:
                 source = TraceSource(report)
+                say_not_kept(source)
                 echo_lost(report, source.lost, "popvision trace info", state=source.loss_state)
                 reports = [(0, each) for each in reports_beside(report)]
                 page = export_trace(source, params, confidential=confidential, theme=theme, reports=reports)

@@ -13,6 +13,7 @@ from popvision.cli.paging import echo_lost
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
+    from popvision.analysis.trace.source import TraceSource
     from popvision.opened.trace import OpenedTrace
 
 PATHS = click.argument("paths", metavar="PATH...", type=click.Path(path_type=Path), nargs=-1, required=True)
@@ -135,10 +136,15 @@ def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
     trace = OpenedTrace(path)
-    context = click.get_current_context()
-    if trace.source.cache_problem and not context.meta.get(_SAID):
-        context.meta[_SAID] = True
-        click.echo(f"popvision: {trace.source.cache_problem}", err=True)
+    say_not_kept(trace.source)
     echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
-    context.meta.setdefault(_OPENED, []).append(trace)
+    click.get_current_context().meta.setdefault(_OPENED, []).append(trace)
     return trace
+
+
+def say_not_kept(source: TraceSource) -> None:
+    """Say on stderr, once for a command, why imports of other tools' traces are not kept."""
+    meta = click.get_current_context().meta
+    if source.cache_problem and not meta.get(_SAID):
+        meta[_SAID] = True
+        click.echo(f"popvision: {source.cache_problem}", err=True)

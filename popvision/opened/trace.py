@@ -203,4 +203,5 @@ class OpenedTrace(Opened[TraceSource]):
     @property
     def provenance(self) -> str:
         """Who wrote the trace, and which clock it counts."""
-        return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; host clock"
+        clock = f"no clock, {self.source.unit}" if self.source.unit else "host clock"
+        return f"Host trace: {self.source.meta.get('producer', 'unknown producer')}; {clock}"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
-from popvision.formats.foreign_traces.importing import import_trace
+from popvision.formats.foreign_traces.importing import import_trace, read_recording
 from popvision.formats.foreign_traces.json_stream import JsonTraceStream
 from popvision.formats.foreign_traces.recognition import is_foreign_trace
 
@@ -164,9 +164,9 @@ def test_a_tenth_of_broken_events_costs_little(tmp_path: Path, broken: str) -> N
         texts = [tenth if at % 10 == 7 else event(at) for at in range(30_000)]
         (tmp_path / "t.json").write_text("[" + ",\n".join(texts) + "]")
         begin = process_time()
-        events = sum(1 for _ in JsonTraceStream(tmp_path / "t.json"))
+        recording = read_recording(tmp_path / "t.json")
         times.append(process_time() - begin)
-        assert events >= 26_999
+        assert recording.events >= 26_999
     assert times[1] < 5 * times[0]
 
 

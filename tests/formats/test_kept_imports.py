@@ -13,6 +13,7 @@ import pytest
 from popvision.analysis.trace.source import TraceSource
 from popvision.formats.foreign_traces import importing, kept_imports
 from tests.cli.called import popvision
+from webapp.library import Library
 
 
 @pytest.fixture
@@ -143,6 +144,25 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path, monkeypatc
         f"popvision: imported traces are not kept in {tmp_path}/file/cache: Not a directory; set "
         "POPVISION_TRACE_CACHE to another folder, or to off.\n"
     )
+
+
+def test_a_document_says_that_imports_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("POPVISION_TRACE_CACHE", str(tmp_path / "file" / "cache"))
+    done = popvision("html", write(tmp_path / "t.json"), "-o", tmp_path / "t.html")
+    assert done.returncode == 0
+    assert done.stderr.count("imported traces are not kept in") == 1
+
+
+def test_the_viewer_says_once_that_imports_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("POPVISION_TRACE_CACHE", str(tmp_path / "file" / "cache"))
+    library = Library([write(tmp_path / "t.json"), write(tmp_path / "u.json")])
+    traces = [library.trace(entry.key) for entry in library.scan() if not entry.is_sample]
+    assert len(traces) == 2
+    assert capsys.readouterr().err.count("imported traces are not kept in") == 1
 
 
 def test_a_refused_file_leaves_nothing(tmp_path: Path, folder: Path) -> None:

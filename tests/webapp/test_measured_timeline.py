@@ -75,3 +75,18 @@ def test_commands_say_so(profile: Path) -> None:
     assert "there is no column 'count' to sort by" in refused.stderr
     both = popvision("trace", "diff", profile, profile, "--by", "count")
     assert "a trace is sampled, and has no count to sort by" in both.stderr
+
+
+def test_what_is_no_time_has_no_clock(profile: Path, tmp_path: Path) -> None:
+    """The badge of the page and a document name the unit; 1970 and host time stand beside times alone."""
+    is_weight = profile.name.startswith("none")
+    library = Library([profile.parent])
+    key = next(entry.key for entry in library.entries() if entry.path == profile)
+    assert library.trace(key).clock == ("weight, no time" if is_weight else "host time")
+    assert popvision("html", profile, "-o", tmp_path / "t.html", "--theme", "light").returncode == 0
+    document = (tmp_path / "t.html").read_text()
+    for words in ("1970", "ost time", "First event"):
+        assert (words in document) != is_weight
+    assert ("weight, no time" in document) == is_weight
+    head = popvision("trace", "stats", profile).stdout.splitlines()[0]
+    assert head.endswith("; no clock, weight" if is_weight else "; host clock")

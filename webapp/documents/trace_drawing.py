@@ -22,6 +22,7 @@ from webapp.documents.page import safe_text
 from webapp.formats import seconds_text
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
+from webapp.system_analyser.timeline.measured import length_text
 from webapp.theme import STEP_FAMILY, tokens
 
 WIDTH, LEFT, RIGHT, ROW = 1100, 170, 10, 16
@@ -93,7 +94,7 @@ def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
         top += 4
     axis = _axis(window, top)
     definitions = _pattern_definitions(np.unique(window.source.names.channel))
-    return _svg("Events of each thread over host time", top + 4, [definitions, *axis, *parts])
+    return _svg(f"Events of each thread over {window.source.clock}", top + 4, [definitions, *axis, *parts])
 
 
 def devices_svg(window: Window, devices: Sequence[DrawnDevice], names: Names) -> str:
@@ -262,7 +263,12 @@ def _axis(window: Window, height: int) -> Iterator[str]:
         x = float(window.x(np.array([time + window.source.begin]))[0])
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_HEAD - 6}" y2="{height}"/>'
         anchor = "tick mid" if x < WIDTH - 30 else "tick end"
-        yield _text(min(x, WIDTH - 2.0), 12, "0" if time == 0 else seconds_text(time / 1e9), anchor)
+        yield _text(min(x, WIDTH - 2.0), 12, "0" if time == 0 else clock_text(window.source, time), anchor)
+
+
+def clock_text(source: HostTrace, ns: int) -> str:
+    """A length of the trace's clock: seconds in a fitting unit, or what is no time."""
+    return length_text(source, ns) if source.unit else seconds_text(ns / 1e9)
 
 
 def _shortened(text: str, pixels: float) -> str:

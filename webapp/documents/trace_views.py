@@ -12,8 +12,16 @@ from popvision.analysis.trace.statistics import label_statistics
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
-from webapp.documents.trace_drawing import Window, device_legend_svg, devices_svg, flames_svg, graph_svg, legend_svg
-from webapp.formats import integer_text, seconds_text
+from webapp.documents.trace_drawing import (
+    Window,
+    clock_text,
+    device_legend_svg,
+    devices_svg,
+    flames_svg,
+    graph_svg,
+    legend_svg,
+)
+from webapp.formats import integer_text
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
 
 #: Threads that are drawn, those with most events.
@@ -54,7 +62,7 @@ def timeline_blocks(
     blocks: list[Block] = [_facts(window)]
     threads = [number for number in range(len(source.threads)) if _is_drawn(window, number)]
     chosen = sorted(sorted(threads, key=lambda number: -source.threads[number].events)[:MOST_THREADS])
-    blocks.append(Drawing("Events over host time", flames_svg(window, chosen, names) + legend_svg(window, names)))
+    blocks.append(Drawing(f"Events over {source.clock}", flames_svg(window, chosen, names) + legend_svg(window, names)))
     notes = []
     if len(chosen) < len(threads):
         notes.append(f"The drawing shows the {len(chosen)} threads with most events of {len(threads):,}.")
@@ -90,10 +98,10 @@ def _is_drawn(window: Window, thread: int) -> bool:
 
 def _facts(window: Window) -> Facts:
     source, length = window.source, window.end - window.begin
-    at = f"{seconds_text((window.begin - source.begin) / 1e9)} after the first event"
+    at = f"{clock_text(source, window.begin - source.begin)} after the first event"
     return Facts(
         [
-            ("Host time shown", seconds_text(length / 1e9), at),
+            ("Length shown" if source.unit else "Host time shown", clock_text(source, length), at),
             ("Events shown", integer_text(events_between(source, window.begin, window.end)), f"of {source.events:,}"),
             ("Threads", integer_text(len(source.threads)), ""),
             ("Channels", integer_text(len(source.names.channel_name)), ""),
@@ -126,7 +134,7 @@ def _statistics(window: Window) -> Table:
         *(Field(f"{name}_us", f"{name.capitalize()} µs", "decimal") for name in _MICROSECONDS),
     ]
     fields = [
-        dataclasses.replace(field, title=field.title.replace("µs", source.unit or "µs"))
+        dataclasses.replace(field, title=field.title.replace("µs", source.figure_unit))
         for field in fields
         if field.name in frame.columns
     ]
@@ -161,8 +169,10 @@ def _threads(source: HostTrace) -> Table:
 
 def trace_provenance(source: HostTrace, address: str, confidential: bool) -> list[tuple[str, str]]:
     """Origin of the file; without paths and commands where it is confidential."""
-    begin = datetime.fromtimestamp(source.begin // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    rows = [("Clock", "host"), ("First event", begin), *(("Figures", note) for note in source.notes)]
+    rows = [("Clock", source.clock), *(("Figures", note) for note in source.notes)]
+    if not source.unit:
+        begin = datetime.fromtimestamp(source.begin // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        rows.insert(1, ("First event", begin))
     for number, file in enumerate(source.files, 1):
         meta, of_file = file.meta, f" of file {number}" if len(source.files) > 1 else ""
         rows.append((f"State{of_file}", meta.get("state", "unknown")))

@@ -175,6 +175,16 @@ class HostTrace(ABC):
         return "; ".join(sorted({file.meta["unit"] for file in self.files if file.meta.get("unit")}))
 
     @property
+    def figure_unit(self) -> str:
+        """The unit of a thousandth of the clock's steps, in which figures are given."""
+        return self.unit or "µs"
+
+    @property
+    def clock(self) -> str:
+        """What the clock counts."""
+        return f"{self.unit}, no time" if self.unit else "host time"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that must stand beside the figures of this trace."""
         samples = f"{self.samples:,} sample{'s' * (self.samples != 1)}"

@@ -61,7 +61,7 @@ class TraceSource(HostTrace):
         if self._imported is None and self.path.suffix != ".pvti":
             refuse_unknown(self.path)
         file = self.path if self._imported is None else self._imported.path
-        self.reader = TraceReader(file, salvage=True)
+        self.reader = TraceReader(file, salvage=True, is_verified=self._imported is not None)
         self.label = trace_label(self.path.name, self.reader.meta)
         self.lost: list[LostPart] = []
         self._lost_by_import = _losses_of_import(self.reader.meta)

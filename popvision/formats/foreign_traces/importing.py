@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sqlite3
 from array import array
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.chrome_json import read_chrome_json
-from popvision.formats.foreign_traces.clock import set_clock
+from popvision.formats.foreign_traces.clock import LATEST_NS, set_clock
 from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.profiles import read_cpuprofile, read_speedscope
@@ -19,7 +22,7 @@ from popvision.formats.foreign_traces.recognition import TITLES, kind_of, refusa
 from popvision.formats.foreign_traces.recording import TOO_DEEP, Recording, Track, short
 from popvision.formats.foreign_traces.sharing import share_rows
 from popvision.formats.pvti.columns import Slices
-from popvision.formats.pvti.finalise import finalise, write_instants, write_slices, write_unfinished
+from popvision.formats.pvti.finalise import finalise_closed, write_instants, write_slices, write_unfinished
 from popvision.formats.pvti.writer import TraceWriter
 
 #: Events of a lane in one row.
@@ -40,7 +43,8 @@ def import_trace(source: Path, target: Path, unit: str = "us") -> dict[str, int]
 
 def import_recording(source: Path, target: Path, unit: str = "us", *, keeps_losses: bool = True) -> Recording:
     """Write a trace as `import_trace` does, on demand without what says of its losses; all that was counted."""
-    recording = read_recording(source, unit)
+    with _without_collector():
+        recording = read_recording(source, unit)
     try:
         write_recording(recording, target, str(source), keeps_losses=keeps_losses)
     except (sqlite3.Error, OSError) as problem:
@@ -49,6 +53,18 @@ def import_recording(source: Path, target: Path, unit: str = "us", *, keeps_loss
             raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
         raise
     return recording
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Without Python's search for cycles, of which events have none: it looks at all names again and again."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
 
 
 def read_recording(path: Path, unit: str = "us") -> Recording:
@@ -98,8 +114,7 @@ def write_recording(recording: Recording, target: Path, origin: str, *, keeps_lo
             for key, counted in (("left_out", recording.left_out), ("not_read", recording.not_read)):
                 if counted and keeps_losses:
                     writer.set_meta(key, "; ".join(f"{what}: {number:,}" for what, number in sorted(counted.items())))
-        writer.close()
-        finalise(target)
+        finalise_closed(writer)
     except BaseException:
         writer.release()
         target.unlink(missing_ok=True)
@@ -154,23 +169,21 @@ def _write_track(writer: TraceWriter, id: int, track: Track, recording: Recordin
 def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track]) -> None:
     """Points that lead to the next span move to its begin; those on tracks without events lead nowhere."""
     points = recording.flows
+    if not len(points.time):
+        return
     flow, keys = points.flows()
-    for number, key in enumerate(keys.tolist()):
-        writer.add_flow(number + 1, points.names[key])
-    ids = {track.number: id for id, track in enumerate(tracks, start=1)}
-    begins: dict[int, Ints] = {}
-    for track, time, number, binds_next in zip(
-        points.track, points.time, flow.tolist(), points.binds_next, strict=True
-    ):
-        thread, moment = ids.get(track), time
-        if thread is None:
-            continue
-        if binds_next:
-            if thread not in begins:
-                begins[thread] = np.sort(np.asarray(tracks[thread - 1].begin))
-            at = int(np.searchsorted(begins[thread], time))
-            moment = int(begins[thread][at]) if at < len(begins[thread]) else time
-        writer.add_flow_point(number + 1, thread, moment)
+    ids = np.zeros(len(recording.tracks), np.int64)
+    ids[[track.number for track in tracks]] = np.arange(1, len(tracks) + 1)
+    thread, time = ids[np.asarray(points.track)], np.array(points.time)
+    binds_next = np.asarray(points.binds_next).astype(bool)
+    for id in np.unique(thread[binds_next & (thread > 0)]).tolist():
+        begins = np.append(np.sort(np.asarray(tracks[id - 1].begin)), LATEST_NS)
+        rows = np.flatnonzero(binds_next & (thread == id))
+        begin = begins[np.searchsorted(begins, time[rows])]
+        time[rows] = np.where(begin < LATEST_NS, begin, time[rows])
+    known = thread > 0
+    columns = (column[known].tolist() for column in (flow + 1, thread, time))
+    writer.add_flows((points.names[key] for key in keys.tolist()), zip(*columns, strict=True))
 
 
 def _write_counters(writer: TraceWriter, recording: Recording) -> None:

@@ -1,9 +1,9 @@
 """The objects of a JSON trace one at a time, from a sliding window: memory stays bounded by the largest object.
 
 A trace is an array of events, an object with the array `traceEvents` among other keys, or several of these, such as
-an event a line. Numbers with a fraction keep their digits, so that no time is rounded; NaN and infinities, which JSON
-lacks, come as text (C's `nan` and `inf` too). An array may lack its `]`, as the format allows: its program still
-writes it, or never came to the end.
+an event a line. Sound events are read many at a time (sound_pieces.py), others one by one. Times with a fraction keep
+their digits where a float would round them; NaN and infinities, which JSON lacks, come as text (C's `nan` and `inf`
+too). An array may lack its `]`, as the format allows: its program still writes it, or never came to the end.
 
 What is no JSON costs one event: the next one is looked for from the byte after its begin, as an object with a phase
 `ph`, in time proportional to the text; `broken` counts such pieces, `replaced` characters that are not of the file's
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.packed import PIECE, unpacked
+from popvision.formats.foreign_traces.sound_pieces import SoundPieces, fraction
 
 #: Characters of a reading. An error of the decoder costs a look at the whole window, for the number of its line.
 _READ = PIECE
@@ -28,8 +28,8 @@ _READ = PIECE
 #: Characters of one event or of a value beside the events; a larger one is no event.
 _MOST_CHARACTERS = 1 << 26
 
-#: Characters of an event in which C's numbers are looked for, then of a longer one.
-_PIECES = (1 << 11, 1 << 15)
+#: Characters of an event in which C's numbers are looked for, then of longer ones.
+_PIECES = (1 << 8, 1 << 11, 1 << 15)
 
 #: A decoder's error this near to the end of the window may be one of the window alone: "-Infinity", "\\u1234".
 _NEAR_END = 16
@@ -58,19 +58,6 @@ _C_NUMBER = re.compile(r"(?<=[:,\[\s])([-+]?)(nan(?:\([^)\"]*\))?|inf(?:inity)?)
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
-class Fraction(float):
-    """A number with a fraction or an exponent, with its digits in the file."""
-
-    digits: str
-
-
-def _fraction(digits: str) -> Fraction | str:
-    """The number of some digits; the digits where it is too large for one."""
-    number = Fraction(digits)
-    number.digits = digits
-    return digits if math.isinf(number) else number
-
-
 class _BrokenError(Exception):
     """What stands here is no JSON, from `place` in the window on; `is_cut` where only the end of the file makes it
     so."""
@@ -85,7 +72,7 @@ class JsonTraceStream:
 
     Raises FormatError, one sentence, where the file is no JSON trace."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, unit_ns: int = 1000) -> None:
         self.path = path
         self.facts: dict[str, Any] = {}
         self.problem = ""  #: why the rest of the file could not be read; "" when all of it was
@@ -99,7 +86,8 @@ class JsonTraceStream:
         self._begun = 0  #: where the last value begins
         self._cut = ""  #: why the bytes end early
         self._pieces: Iterator[str] = iter(())
-        self._decoder = json.JSONDecoder(parse_float=_fraction, parse_constant=self._constant)
+        self._sound = SoundPieces(unit_ns)
+        self._decoder = json.JSONDecoder(parse_float=fraction, parse_constant=self._constant)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         events = 0
@@ -196,6 +184,9 @@ class JsonTraceStream:
             if character == ",":
                 continue
             self._at -= 1
+            if sound := self._sound_values():
+                yield from (value for value in sound if isinstance(value, dict))
+                continue
             try:
                 value = self._value()
             except _BrokenError as problem:
@@ -208,6 +199,14 @@ class JsonTraceStream:
                     raise self._error("it ends within an event" if problem.is_cut else str(problem)) from None
             if isinstance(value, dict):
                 yield value
+
+    def _sound_values(self) -> list[Any]:
+        """The values from here on that can be read at once; none where the next one needs a closer look."""
+        missing = self._sound.size - (len(self._text) - self._at)
+        if missing > 0:
+            self._read(missing)
+        values, self._at = self._sound.read(self._text, self._at)
+        return values
 
     def _constant(self, text: str) -> str:
         self.constants += 1

@@ -170,6 +170,9 @@ class Recording:
 
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
         """The number of a (channel, label, metadata); 0 is the first."""
+        number = self.sites.get((channel, label, metadata))
+        if number is not None:
+            return number
         if metadata is not None and self.metadata_texts >= MOST_METADATA:
             self.left_out[METADATA] += 1
             metadata = None

@@ -12,6 +12,7 @@ from popvision.formats.pvti.names import read_names
 from popvision.formats.pvti.nesting import Nested
 from popvision.formats.pvti.stored_rows import find_rows
 from popvision.formats.pvti.summed_tables import SummedTables
+from popvision.formats.pvti.writer import TraceWriter, one_file
 
 _SMALL_FILE = 8 << 20
 
@@ -42,6 +43,16 @@ def finalise(path: str | os.PathLike[str]) -> None:
         _repack(db, Path(path))
     finally:
         db.close()
+
+
+def finalise_closed(writer: TraceWriter) -> None:
+    """End a trace whose events were written as nested slices, without a journal."""
+    with writer.transaction():
+        writer.set_meta("state", "finalised")
+    one_file(writer.connection)
+    if writer.path.stat().st_size < _SMALL_FILE:
+        _repack(writer.connection, writer.path)
+    writer.release()
 
 
 def _repack(db: sqlite3.Connection, path: Path) -> None:

@@ -7,7 +7,9 @@ that may be replaced the checksums are kept.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from types import NoneType
 from zlib import crc32
 
 from popvision.formats.pvti import schema
@@ -15,17 +17,30 @@ from popvision.formats.pvti import schema
 Value = int | str | bytes | None
 
 
+#: Types of the values of a row -> the format of its text, and whether a value is a blob.
+_FORMATS: dict[tuple[type, ...], tuple[str, bool]] = {}
+
+#: Rows that are inserted at once.
+_ROWS = 1 << 14
+
+
 def row_checksum(row: Sequence[object]) -> int:
     """crc32 of values, see `schema`."""
-    return crc32("".join([f"{_text(value)}\0" for value in row]).encode("utf-8", "surrogatepass"))
+    types = tuple(map(type, row))
+    known = _FORMATS.get(types)
+    if known is None:
+        known = _FORMATS[types] = "".join(map(_format, types)), any(issubclass(each, bytes) for each in types)
+    text, has_blobs = known
+    values = [crc32(value) if isinstance(value, bytes) else value for value in row] if has_blobs else row
+    return crc32((text % tuple(values)).encode("utf-8", "surrogatepass"))
 
 
-def _text(value: object) -> object:
-    if isinstance(value, str):
-        return f"'{value}"
-    if isinstance(value, bytes):
-        return f"x{crc32(value)}"
-    return "" if value is None else value
+def _format(type: type) -> str:
+    if issubclass(type, str):
+        return "'%s\0"
+    if issubclass(type, bytes):
+        return "x%s\0"
+    return "%.0s\0" if type is NoneType else "%s\0"  # of None nothing
 
 
 def blobs_checksum(before: Sequence[object] | None, blobs: Sequence[bytes]) -> int:
@@ -74,6 +89,15 @@ class SummedTables:
         self._insert("INSERT", table, row)
         self._count(table, 1, row_checksum(row))
 
+    def add_all(self, table: str, rows: Iterable[tuple[Value, ...]]) -> None:
+        """Many rows that replace none."""
+        remaining = iter(rows)
+        while batch := list(islice(remaining, _ROWS)):
+            self._replaceable.pop(table, None)
+            self._refuse_outside_transaction(table)
+            self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(batch[0]))})", batch)
+            self._count(table, len(batch), sum(map(row_checksum, batch)))
+
     def append(self, table: str, before: Sequence[Value], blobs: Sequence[bytes]) -> None:
         """A row of a table with a column crc: the columns between its id and that one, and the blobs after it."""
         row = (self.rows(table) + 1, *before)
@@ -99,9 +123,12 @@ class SummedTables:
         self._changed.clear()
 
     def _insert(self, verb: str, table: str, row: Sequence[Value]) -> None:
+        self._refuse_outside_transaction(table)
+        self._db.execute(f"{verb} INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+    def _refuse_outside_transaction(self, table: str) -> None:
         if not self._db.in_transaction:  # its checksum would stay that of the table before
             raise ValueError(f"a row of {table} is written inside transaction(), which writes the table's checksum.")
-        self._db.execute(f"{verb} INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
     def _count(self, table: str, rows: int, crc: int) -> None:
         n, total = self._sums.get(table, (0, 0))

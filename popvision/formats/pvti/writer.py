@@ -117,14 +117,12 @@ class TraceWriter:
         self.tables.put("strings", (id, clean(text)))
 
     def add_strings(self, rows: Iterable[tuple[int, str]]) -> None:
-        """Many texts: id and text of each."""
-        for id, text in rows:
-            self.add_string(id, text)
+        """Many texts with new ids: id and text of each."""
+        self.tables.add_all("strings", ((id, clean(text)) for id, text in rows))
 
     def add_sites(self, rows: Iterable[tuple[int, int, int, int | None]]) -> None:
-        """Many sites, each as `add_site` takes it."""
-        for row in rows:
-            self.add_site(*row)
+        """Many sites with new ids, each as `add_site` takes it."""
+        self.tables.add_all("sites", rows)
 
     def add_site(self, id: int, channel: int, label: int, metadata: int | None) -> None:
         """Channel, label and metadata of the events with this site; label and metadata are ids of strings."""
@@ -160,9 +158,18 @@ class TraceWriter:
 
     def add_flow(self, id: int, name: str) -> None:
         """A flow, or a new name for it; its points follow."""
+        self._make_flow_tables()
+        self.tables.put("flows", (id, clean(name)))
+
+    def add_flows(self, names: Iterable[str], points: Iterable[tuple[int, int, int]]) -> None:
+        """The flows of a trace, numbered from 1 on, and their points: flow, thread, time in ns since the epoch."""
+        self._make_flow_tables()
+        self.tables.add_all("flows", ((id, clean(name)) for id, name in enumerate(names, start=1)))
+        self.tables.add_all("flow_points", ((id, *point) for id, point in enumerate(points, start=1)))
+
+    def _make_flow_tables(self) -> None:
         for statement in schema.FLOW_TABLES.split(";")[:-1]:
             self.connection.execute(statement)
-        self.tables.put("flows", (id, clean(name)))
 
     def add_flow_point(self, flow: int, thread: int, time_ns: int) -> None:
         """The innermost event of a thread at a time, ns since the epoch, is the next one of a flow."""
@@ -181,11 +188,10 @@ class TraceWriter:
         """Mark the trace closed, fold the WAL into the file and let go of it; idempotent."""
         if self._open is None:
             return
-        db = self._open
         try:
             with self.transaction():
                 self.set_meta("state", "closed")
-            one_file(db)
+            one_file(self.connection)
         finally:
             self.release()
 
@@ -222,4 +228,6 @@ def little_endian(numbers: array[int] | array[float]) -> bytes:
 
 def clean(text: str) -> str:
     """A text that SQLite can store: lone surrogates (undecodable file names) become '?', NUL becomes U+2400."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "␀")

@@ -77,7 +77,7 @@ def _block(source: HostTrace, tree: CallTree, row: int, left: float, width: floa
         "backgroundColor": channel_colour(channel, theme),
     }
     events = "" if source.samples else f"{tree.count[row]:,} events, "
-    unit = source.unit or "µs"
+    unit = source.figure_unit
     title = (
         f"{label}\n{names.channel_name[channel]}\n{events}{tree.total[row] / 1e3:,.3f} {unit}, "
         f"self {tree.self_time[row] / 1e3:,.3f} {unit}"

@@ -28,12 +28,10 @@ _ONE = 1000
 def measured_columns(source: HostTrace, columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns that the trace has, with its unit in their titles."""
     kept = [column for column in columns if not (source.samples and column.field.startswith(_OF_CALLS))]
-    return tuple(_in_unit(column, source.unit) for column in kept)
+    return tuple(_in_unit(column, source.figure_unit) for column in kept)
 
 
 def _in_unit(column: Column, unit: str) -> Column:
-    if not unit:
-        return column
     title, group = (text.replace(_UNIT, unit) for text in (column.title, column.group))
     return dataclasses.replace(column, title=title, group=group)
 

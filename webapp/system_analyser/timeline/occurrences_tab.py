@@ -120,12 +120,13 @@ def _thread(source: HostTrace, thread: int) -> str:
 
 
 def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any]:
-    """A point per cell at its event: seconds since the first event of the trace, microseconds, logarithmic."""
+    """A point per cell at its event: seconds since the first event of the trace, microseconds, logarithmic; of what
+    is no time its unit in both."""
     colours = tokens(theme)
     points = {
         "type": "scatter",
         "mode": "markers",
-        "x": [(each.start - source.begin) / 1e9 for each in found.cells],
+        "x": [(each.start - source.begin) / (1e3 if source.unit else 1e9) for each in found.cells],
         "y": [max(each.duration, 1) / 1e3 for each in found.cells],
         "customdata": [_event_of(source, each) for each in found.cells],
         "text": [_hint(source, each) for each in found.cells],
@@ -156,9 +157,13 @@ def _drawing(source: HostTrace, found: Occurrences, theme: str) -> dict[str, Any
         "hovermode": "closest",
         "shapes": lines,
         "annotations": _names_of_lines(found.percentiles, colours),
-        "xaxis": {"title": {"text": "Begin, s since the first event (host time)"}, "nticks": 7, "tickangle": 0},
+        "xaxis": {
+            "title": {"text": f"Begin, {source.unit or 's'} since the first event ({source.clock})"},
+            "nticks": 7,
+            "tickangle": 0,
+        },
         "yaxis": {
-            "title": {"text": f"Duration, {source.unit or 'µs'}"},
+            "title": {"text": f"Duration, {source.figure_unit}"},
             "type": "log",
             "range": [_log(least) - 0.1, _log(most) + 0.15],
             **_ticks(_log(least) - 0.1, _log(most) + 0.15),

@@ -146,7 +146,7 @@ def _trace_rows(source: HostTrace) -> list[tuple[str, Any]]:
         *([] if source.unit else [("Begin", absolute_text(source.begin))]),
         ("All events", integer_text(source.events)),
         ("Threads", integer_text(len(source.threads))),
-        ("Clock", f"{source.unit}, no time" if source.unit else "host time, one monotonic clock per process"),
+        ("Clock", source.clock if source.unit else f"{source.clock}, one monotonic clock per process"),
     ]
     if unfinished:
         rows.append(("Unfinished", f"{unfinished:,} events, clipped where what encloses them or their thread ends"))

@@ -1,0 +1,124 @@
+"""Whole events of sound JSON, thousands at a time, by orjson; what it cannot read exactly is left to a slower reader.
+
+A piece of the text ends at a bracket between two objects. Whether these are events shows when the piece is read: a
+bracket within an event or a text leaves it incomplete, which is an error. After an error what stands before it is
+read, and less is tried at once, so that the cost stays proportional to the text however often it is broken.
+
+orjson makes floats of fractions and of integers beyond 64 bits. Pieces with such integers are not read here. A time
+with a fraction is exact in nanoseconds as a float where that lies near a whole number of them, and is not so large that
+the float's own steps come near a nanosecond; others get their digits from the text."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import orjson
+
+#: Characters that are tried at once: after an error, and at most.
+_SMALLEST, _LARGEST = 1 << 12, 1 << 17
+
+#: Between the brackets of two objects there is no more space than this; and brackets that are looked at.
+_LONGEST_GAP, _MOST_BRACKETS = 256, 64
+
+#: Integers that orjson may make floats of.
+_LONG_NUMBER = re.compile(r"\d{20}|-9\d{18}")
+
+#: Digits of which the first is tried at every place at once.
+_LONG = 19
+
+#: Nanoseconds up to which steps of a float are below a quarter of one.
+_MOST_EXACT = 1e15
+
+_TIMES = tuple((key, f'"{key}"', re.compile(rf'"{key}"\s*:\s*(-?\d[\d.eE+-]*)')) for key in ("ts", "dur"))
+
+
+class Fraction(float):
+    """A number with a fraction or an exponent, with its digits in the file."""
+
+    digits: str
+
+
+def fraction(digits: str) -> Fraction | str:
+    """The number of some digits; the digits where it is too large for one."""
+    number = Fraction(digits)
+    number.digits = digits
+    return digits if math.isinf(number) else number
+
+
+class SoundPieces:
+    """Reads pieces of a text; `size` characters are tried next."""
+
+    def __init__(self, unit_ns: int) -> None:
+        self._unit_ns = unit_ns  #: nanoseconds that a time counts
+        self.size = _LARGEST
+
+    def read(self, text: str, begin: int) -> tuple[list[Any], int]:
+        """The values from an object at `begin` on, as many as a piece holds, and where they end; none where the first
+        one is no sound JSON, is the last of the text, or holds numbers that need another reader."""
+        end = _last_end(text, begin, begin + self.size)
+        if end < 0:
+            self.size = min(2 * self.size, _LARGEST)
+            return [], begin
+        for _ in range(3):
+            if end < 0:
+                break
+            piece = text[begin:end]
+            try:
+                values = orjson.loads(f"[{piece}]")
+                problem = _long_number(piece)
+            except orjson.JSONDecodeError as error:
+                problem = error.pos - 1
+            if problem < 0:
+                if not self._make_exact(values, piece):
+                    break
+                self.size = min(2 * self.size, _LARGEST)
+                return values, end
+            self.size = _SMALLEST
+            end = _last_end(text, begin, min(end, begin + problem + 1))
+        self.size = _SMALLEST
+        return [], begin
+
+    def _make_exact(self, values: list[Any], text: str) -> bool:
+        """Give times that are not exact as floats their digits. False where these cannot be told."""
+        for key, quoted, pattern in _TIMES:
+            floats = [time for event in values if type(event) is dict and type(time := event.get(key)) is float]
+            scaled = np.abs(np.array(floats)) * self._unit_ns
+            if not len(floats) or (scaled.max() < _MOST_EXACT and np.abs(scaled - np.rint(scaled)).max() < 0.25):
+                continue
+            events = [event for event in values if type(event) is dict and key in event]
+            digits = pattern.findall(text)
+            if not len(events) == len(digits) == text.count(quoted):
+                return False
+            for event, written in zip(events, digits, strict=True):
+                if type(event[key]) not in (int, float) or float(written) != float(event[key]):
+                    return False
+                if type(event[key]) is float:
+                    event[key] = fraction(written)
+        return True
+
+
+def _last_end(text: str, begin: int, before: int) -> int:
+    """Behind the last bracket before a place that a comma and another object follow; -1 where none is near."""
+    at = before
+    for _ in range(_MOST_BRACKETS):
+        at = text.rfind("{", begin + 1, at)
+        if at < 0:
+            return -1
+        first = max(begin, at - _LONGEST_GAP)
+        gap = text[first:at].rstrip()
+        if gap.endswith(",") and (gap := gap[:-1].rstrip()).endswith("}"):
+            return first + len(gap)
+    return -1
+
+
+def _long_number(text: str) -> int:
+    """Where the first integer stands that may have more than 64 bits; -1 where there is none."""
+    run = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
+    is_digit = (run - np.uint8(ord("0"))) < 10
+    for step in (1, 2, 4, 8, _LONG - 16):
+        is_digit = is_digit[step:] & is_digit[: len(is_digit) - step] if len(is_digit) > step else is_digit[:0]
+    found = _LONG_NUMBER.search(text) if is_digit.any() else None
+    return -1 if found is None else found.start()
