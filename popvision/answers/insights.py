@@ -14,7 +14,7 @@ from popvision.answers.explain import provenance_text
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
-    from popvision.analysis.insights.finding import Evidence, Finding
+    from popvision.analysis.insights.finding import Evidence, Finding, Insights
     from popvision.analysis.report.source import ReportSource
 
 #: Rows of the tiles that make others wait, in a dict and as text.
@@ -26,10 +26,11 @@ _UNITS = {"cycles": "cycles", "bytes": "B"}
 def insights_answer(source: ReportSource) -> dict[str, Any]:
     """The findings with their evidence, and who makes the tiles wait.
 
-    Keys: provenance, cycles, phases (cycles by phase), ipu, used (bytes), findings (rule, sentence, saves, unit, share,
-    share_of, formula, evidence, change), further (findings left out, by rule), not_looked_at (rule, reason), unusual
-    (a sentence or "") and waits: of the tiles that come last at syncs, most waiting first, tile, program (-1 unknown),
-    name, syncs, waited (tile cycles), mean (waited / tiles), longest and first_step."""
+    Keys: provenance, cycles, apart (what is in no share, a sentence or ""), phases (cycles by phase), ipu, used
+    (bytes), findings (rule, sentence, saves, unit, share, share_of, formula, evidence, change), further (findings left
+    out, by rule), not_looked_at (rule, reason), unusual (a sentence or "") and waits: of the tiles that come last at
+    syncs, most waiting first, tile, program (-1 unknown), name, syncs, waited (tile cycles), mean (waited / tiles),
+    longest and first_step."""
     found = insights(source)
     more = {"unusual": unusual(source, found), "waits": _waits(source, found.ipu)}
     return {"provenance": provenance_text(source)} | asdict(found) | more
@@ -38,7 +39,7 @@ def insights_answer(source: ReportSource) -> dict[str, Any]:
 def insights_text(source: ReportSource) -> str:
     """The same as text, for a terminal: each finding with its bound, formula, places and one change to try."""
     found = insights(source)
-    lines = [provenance_text(source), "", *_head(found.cycles, found.phases, found.used), ""]
+    lines = [provenance_text(source), "", *_head(found), ""]
     if not found.findings:
         lines.append("Nothing stands out.")
     for number, finding in enumerate(found.findings, 1):
@@ -84,15 +85,17 @@ def _wait(row: dict[str, Any]) -> str:
     return f"   tile {row['tile']:,} at {times}{after}: {row['mean']:,} cycles, at most {row['longest']:,} at one"
 
 
-def _head(cycles: int, phases: dict[str, int], used: int) -> list[str]:
-    lines = []
+def _head(found: Insights) -> list[str]:
+    lines, cycles = [], found.cycles
     if cycles:
         shares = ", ".join(
-            f"{name} {spent / cycles:.1%}" for name, spent in sorted(phases.items(), key=lambda p: -p[1])
+            f"{name} {spent / cycles:.1%}" for name, spent in sorted(found.phases.items(), key=lambda p: -p[1])
         )
         lines.append(f"Time: {cycles:,} device cycles in all recorded runs: {shares}.")
-    if used:
-        lines.append(f"Memory: {used:,} B in use on all tiles, gaps excluded.")
+    if found.apart:
+        lines.append(found.apart)
+    if found.used:
+        lines.append(f"Memory: {found.used:,} B in use on all tiles, gaps excluded.")
     return lines
 
 

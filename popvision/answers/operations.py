@@ -21,7 +21,8 @@ def operations_answer(
     ipu: int | None = None,
     name: str = "",
 ) -> dict[str, Any]:
-    """`layer`, `layers` (all layers of the report) and rows, largest `by` first; see `OpenedReport.operations`.
+    """`layer`, `layers` (all layers of the report), `missing` and `apart` (sentences), and rows, largest `by` first;
+    see `OpenedReport.operations`.
 
     Raises NotRecordedError without debug information, FormatError for an unknown layer, IPU or column."""
     from popvision.analysis.operations.owners import layers
@@ -37,5 +38,6 @@ def operations_answer(
         "by": by,
         "ipu": ipu,
         "missing": facts["missing"],
+        "apart": facts["apart"],
     }
     return answer | page_of(with_name(table, name), page)

@@ -71,5 +71,6 @@ def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
         columns = {"name": "operation", by: by.replace("_", " ")} | columns
     rows = [[each[key] for key in columns] for each in answer["rows"]]
     title = f"Operations of layer {answer['layer']} (layers: {', '.join(answer['layers'])})"
-    notes = [line for sentence in answer["missing"] for line in ("", sentence)]
+    sentences = [*answer["missing"], *([answer["apart"]] if answer["apart"] else [])]
+    notes = [line for sentence in sentences for line in ("", sentence)]
     return [title, "", make_table(list(columns.values()), rows), *notes]

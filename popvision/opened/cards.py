@@ -93,6 +93,8 @@ def _report_rows(source: ReportSource) -> list[tuple[str, str]]:
         runs = f"{figures.runs:,} {'run' if figures.runs == 1 else 'runs'}"
         seconds = "" if figures.device_seconds is None else f" ({figures.device_seconds * 1e3:,.3f} ms of device time)"
         rows.append(("executed", f"{runs}, {figures.total_cycles:,} cycles{seconds}"))
+    if figures.apart:
+        rows.append(("set apart", figures.apart))
     if figures.longest is not None:
         longest = figures.longest
         rows.append(("longest program", f"#{longest.program} {longest.type} {longest.name}: {longest.cycles:,} cycles"))

@@ -152,7 +152,8 @@ PROGRAMS = (
         """
         name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
         context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest
-        total_cycles | j.value ->> '$.cycles' | cycles | steps of its programs over all runs, IPUs added up
+        total_cycles | j.value ->> '$.cycles' | cycles | of all runs, IPUs added up, without apart_cycles
+        apart_cycles | j.value ->> '$.cycles_apart' | cycles | of runs once per attachment (weights, seed and rates)
         code_bytes | j.value ->> '$.code' | bytes | exchange, control and vertex code
         flops | j.value ->> '$.flops' | flops | of all executions, NULL when unknown
         received_bytes | j.value ->> '$.received' | bytes | over all runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import IO
+from typing import IO, Any
 
 from simulator.base.errors import poplar_error
 from simulator.base.target import Target
@@ -28,6 +28,7 @@ class Executable:
         self.name = name  #: of the engine, "" for none
         self.target = target
         self._folder: ReportFolder | None = None  #: that compilation wrote, until an engine takes it
+        self.once_per_attachment: tuple[int, ...] = ()  #: programs that a framework runs then, not in its steps
         self.writes_reports = True  #: whether engines write the reports that options ask for
         self.graph_profile_path = ""  #: of the profile that compilation wrote, "" for none
 
@@ -53,7 +54,7 @@ class Executable:
         if folder is not None and asked == self.options.report:
             self._folder = None
             self._finish.detach()
-            folder.set_option_facts(options.facts())
+            folder.set_option_facts(self.facts_of(options))
             return folder
         if folder is not None and asked.writes_report and asked.directory == self.options.report.directory:
             self.close_reports()
@@ -65,9 +66,14 @@ class Executable:
         if not self.writes_reports or not (report.writes_report or report.writes_archive):
             options.say_where_nothing_is_recorded()
             return None
-        folder = ReportFolder(report, self.name, options.facts())
+        folder = ReportFolder(report, self.name, self.facts_of(options))
         folder.write_compilation(self.compiled)
         return folder
+
+    def facts_of(self, options: EngineOptions) -> dict[str, Any]:
+        """What its reports say about an engine with these options."""
+        once = {"oncePerAttachment": list(self.once_per_attachment)} if self.once_per_attachment else {}
+        return {**options.facts(), **once}
 
     def getTarget(self) -> Target:
         """The target it was compiled for, with the IPUs of all replicas."""

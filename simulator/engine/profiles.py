@@ -95,7 +95,7 @@ class EngineProfile:
         """The profile, in a file; `with_blocks`: those of runs of which only blocks are recorded, too."""
         compiled = self._executable.compiled
         lowered = compiled.compilation.lowered if self._options.report.output_lowered_vars else ()
-        meta = report_meta(self._options.facts(), self._executable.name, "", compiled)
+        meta = report_meta(self._executable.facts_of(self._options), self._executable.name, "", compiled)
         path = folder / PROFILE_NAME
         with ProfileWriter(path) as writer:
             writer.write_compilation(replace(compiled.compilation, meta=meta, lowered=lowered))

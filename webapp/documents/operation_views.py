@@ -25,7 +25,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     frame = viewer_frame(derived_table(source, rows, state.layer))
     fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
     for field, (title, kind, _, is_shown) in FIGURES.items():
-        if field in recorded and (is_shown or field == state.by):
+        if field in recorded and (is_shown or field in groups.sums.worth_a_column or field == state.by):
             fields.append(Field(field, title, kind))
             if field in groups.totals and field != "programs":
                 fields.append(Field(f"{field}_share", "Share", "percent"))
@@ -33,7 +33,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
                 fields.append(Field("cumulative_share", "Cumulative", "percent"))
     title = f"Operations, most {FIGURES[state.by][0].lower()} first"
     table: Table = frame_table(title, frame, fields)
-    blocks: list[Block] = [Note(each) for each in groups.sums.missing]
+    blocks: list[Block] = [Note(each) for each in groups.sums.remarks]
     chosen = chosen_operations(source, state, context.params)
     if chosen is not None:
         blocks.append(_facts(recorded, groups.totals, chosen.rows, names.show("operation", chosen.title)))

@@ -96,6 +96,8 @@ def _head(context: ViewContext) -> list[Block]:
         room = "" if figures.tile_capacity is None else f" of {bytes_text(figures.tile_capacity)}"
         rows.append(("Memory", f"fits: the fullest tile, {tile:,}, uses {bytes_text(size)}{room}", f"{size:,} B"))
     blocks: list[Block] = [Facts(rows)]
+    if figures.apart:
+        blocks.append(Note(figures.apart))
     if figures.shares is not None:
         legend = ", ".join(f"{phase} {percent_text(share)}" for phase, share in figures.shares.items())
         blocks += [Drawing("Where the time goes", share_bar(figures.shares)), Note(f"Share of tile cycles: {legend}.")]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_knowledge import phases_unknown, tiles_unknown
 from popvision.formats.profile.model import PHASE_OF_TYPE, PROGRAM_TYPES
@@ -44,10 +45,11 @@ class PhaseTotals:
 
 
 def phase_totals(source: ReportSource, runs: list[int] | None = None, ipu: int | None = None) -> PhaseTotals:
-    """Totals over the given recorded runs (all by default) on one IPU (all by default)."""
+    """Totals over the given recorded runs on one IPU (all by default). Without `runs`: over all but those that are set
+    apart (once.py)."""
     reader = source.reader
     target, all_runs = reader.target(), reader.runs()
-    chosen = range(len(all_runs.name)) if runs is None else runs
+    chosen = np.flatnonzero(~set_apart(source).runs).tolist() if runs is None else runs
     ipus = range(target.num_ipus) if ipu is None else [ipu]
     types = reader.steps().type
     wanted = np.zeros(len(types), bool)

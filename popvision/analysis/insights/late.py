@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.execution.waits import sync_waits
 from popvision.analysis.insights.finding import Evidence, Finding
 from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
@@ -49,27 +50,28 @@ class CostsOfWaiting:
 
 
 def costs_of_waiting(source: ReportSource, ipu: int) -> CostsOfWaiting:
-    """The rows of an IPU. Raises NotRecordedError when no run was recorded, ValueError for an unknown IPU."""
-    waits = sync_waits(source, ipu)
-    keys, first, row = np.unique(
-        np.stack([waits.last_tile, waits.cause_program], axis=1), axis=0, return_index=True, return_inverse=True
-    )
+    """The rows of an IPU, without runs that are set apart (once.py). Raises NotRecordedError when no run was recorded,
+    ValueError for an unknown IPU."""
+    waits, apart = sync_waits(source, ipu), set_apart(source)
+    counted = np.flatnonzero(~apart.steps[waits.step])
+    pairs = np.stack([waits.last_tile, waits.cause_program], axis=1)[counted]
+    keys, first, row = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     row = row.reshape(-1)
     count, waited, longest = (np.zeros(len(keys), np.int64) for _ in range(3))
     np.add.at(count, row, 1)
-    np.add.at(waited, row, waits.waited)
-    np.maximum.at(longest, row, waits.longest)
+    np.add.at(waited, row, waits.waited[counted])
+    np.maximum.at(longest, row, waits.longest[counted])
     order = np.lexsort((keys[:, 1], keys[:, 0], -waited))
     return CostsOfWaiting(
         ipu,
-        int(np.sum(source.reader.runs().cycles, dtype=np.int64)),
+        int(np.sum(source.reader.runs().cycles[~apart.runs], dtype=np.int64)),
         keys[order, 0],
         keys[order, 1],
         count[order],
         waited[order],
         waited[order] // max(waits.tiles, 1),
         longest[order],
-        waits.step[first[order]],
+        waits.step[counted[first[order]]],
     )
 
 

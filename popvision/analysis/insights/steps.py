@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
@@ -25,9 +26,10 @@ OF_CYCLES = "of all device cycles"
 
 @dataclass(frozen=True)
 class ProgramSteps:
-    """One row per program that ran on `ipu`: sums over its steps in all recorded runs."""
+    """One row per program that ran on `ipu`: sums over its steps in all recorded runs but those that are set apart."""
 
     ipu: int
+    apart: str  #: what is set apart, as a sentence
     total: int  #: device cycles of the runs
     program: Int64Array
     type: list[str]
@@ -59,18 +61,21 @@ def program_steps(source: ReportSource) -> ProgramSteps:
         raise NotRecordedError("no run was recorded; set autoReport.outputExecutionProfile=true.")
     ipu = busiest_ipu(source)
     here = reader.steps_on_ipu(ipu)
-    program, first, executions = np.unique(steps.program, return_index=True, return_counts=True)
-    row = np.searchsorted(program, steps.program)
+    apart = set_apart(source)
+    counted = np.flatnonzero(~apart.steps)
+    program, first, executions = np.unique(steps.program[counted], return_index=True, return_counts=True)
+    row, first = np.searchsorted(program, steps.program[counted]), counted[first]
 
     def summed(values: object) -> Int64Array:
         sums = np.zeros(len(program), np.int64)
-        np.add.at(sums, row, np.asarray(values, np.int64))
+        np.add.at(sums, row, np.asarray(values, np.int64)[counted])
         return sums
 
     phase_of = PHASE_INDEX[steps.type[first]]
     return ProgramSteps(
         ipu,
-        int(np.sum(runs.cycles, dtype=np.int64)),
+        apart.sentence,
+        int(np.sum(runs.cycles[~apart.runs], dtype=np.int64)),
         program.astype(np.int64),
         [programs.type[p] for p in program.tolist()],
         [programs.name[p] for p in program.tolist()],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.insights.finding import Insights
 from popvision.analysis.report.not_recorded import if_recorded
 
@@ -23,11 +24,12 @@ def unusual(source: ReportSource, found: Insights) -> str:
         if np.any(runs.truncated):
             row = int(np.argmax(runs.truncated))
             return f"Run {row:,} is cut short: its later steps are not in the report."
-        cycles = np.asarray(runs.cycles, np.int64)
+        counted = np.flatnonzero(~set_apart(source).runs)
+        cycles = np.asarray(runs.cycles, np.int64)[counted]
         median, row = float(np.median(cycles)), int(cycles.argmax())
         if len(cycles) >= _LEAST_RUNS and median > 0 and cycles[row] > _LONGER * median:
             return (
-                f"Run {row:,} took {int(cycles[row]):,} cycles, {cycles[row] / median:.1f} times the median of "
-                f"{len(cycles):,} runs ({median:,.0f})."
+                f"Run {int(counted[row]):,} took {int(cycles[row]):,} cycles, {cycles[row] / median:.1f} times the "
+                f"median of {len(cycles):,} runs ({median:,.0f})."
             )
     return next((each.sentence for each in found.findings if not each.saves), "")

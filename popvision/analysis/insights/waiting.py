@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.execution.overlap import overlapping_copies
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.insights.finding import Evidence, Finding
@@ -70,7 +71,8 @@ def overlap_lost(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]
     overlapping = overlapping_copies(line, source.reader)
     if not len(overlapping):
         return
-    copies = np.flatnonzero(np.asarray(line.type) == PROGRAM_TYPES.index("StreamCopyMid"))
+    is_copy = np.asarray(line.type) == PROGRAM_TYPES.index("StreamCopyMid")
+    copies = np.flatnonzero(is_copy & ~set_apart(source).steps)
     alone = copies[~np.isin(copies, overlapping)]
     lengths = np.asarray(source.reader.steps_on_ipu(steps.ipu).cycles, np.int64)[alone]
     lost = int(lengths.sum())

@@ -3,7 +3,7 @@
 owners.py says what belongs to an operation, code.py how code counts. The other columns:
 
 - cycles: lengths of the steps of its programs over all recorded runs, on one IPU or added up over all of them (then the
-  total is the device's times its IPUs);
+  total is the device's times its IPUs), but for runs that happen once per attachment: these are cycles_apart (once.py);
 - flops: of one execution of its compute sets, times their recorded executions (`flops_once`: without that factor);
 - received, sent: bytes that its steps moved, all IPUs and runs;
 - always_live, not_always_live: bytes of the variables created under it, one replica; `live_at_peak`: those of the
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.liveness.curve import curve, live_classes, peak
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.operations.code import OperationCode, operation_code, vertex_sharing
@@ -44,7 +45,8 @@ FLOPS = "No FLOPs were recorded: they need profiler.includeFlopEstimates=true."
 class OperationCycles:
     """By operation, row 0 not attributed. `steps` = execution steps of its programs."""
 
-    cycles: Int64Array  #: adds up to the report's total cycles, times the IPUs that are counted
+    cycles: Int64Array  #: with `cycles_apart`, adds up to the report's total cycles, times the IPUs that are counted
+    cycles_apart: Int64Array  #: of runs that happen once per attachment
     steps: Int64Array
     received: Int64Array
     sent: Int64Array
@@ -87,12 +89,25 @@ class Operations:
     flops: OperationFlops | None
     memory: OperationMemory | None
     missing: list[str]
+    apart: str  #: what happened once per attachment and is in no share, as a sentence; "" for nothing
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about the figures: what the report lacks, and what is set apart."""
+        return [*self.missing, *([self.apart] if self.apart else [])]
+
+    @property
+    def worth_a_column(self) -> tuple[str, ...]:
+        """Figures that tables show in this report though they leave them out in others."""
+        return ("cycles_apart",) if self.apart else ()
 
     def columns(self) -> dict[str, Int64Array]:
         """The figures that add up, by name; those that the report lacks are left out."""
         by_name = {name: getattr(self, name) for name in ("programs", "compute_sets", "variables")}
         if self.cycles is not None:
-            by_name |= {name: getattr(self.cycles, name) for name in ("cycles", "steps", "received", "sent")}
+            by_name |= {
+                name: getattr(self.cycles, name) for name in ("cycles", "cycles_apart", "steps", "received", "sent")
+            }
         if self.code is not None:
             by_name |= {"code": self.code.total, "exchange_code": self.code.exchange}
             by_name |= {"control_code": self.code.control, "vertex_code": self.code.vertex}
@@ -160,6 +175,7 @@ def _operations(source: ReportSource, ownership: Owners, ipu: int | None) -> Ope
         flops=recorded.part(lambda: _flops(source, ownership)),
         memory=recorded.part(lambda: _memory(source, ownership)),
         missing=recorded.missing,
+        apart=recorded.part(lambda: set_apart(source).sentence) or "",
     )
 
 
@@ -186,14 +202,18 @@ def _cycles(source: ReportSource, ownership: Owners, ipu: int | None) -> Operati
     n = len(ownership.context)
     by_ipu = [reader.steps_on_ipu(each) for each in range(target_of(source).num_ipus)]
     counted = list(range(len(by_ipu))) if ipu is None else [ipu]
-    cycles, received, sent = (np.zeros(n, np.int64) for _ in range(3))
+    cycles, apart, received, sent = (np.zeros(n, np.int64) for _ in range(4))
+    once = set_apart(source)
     for number, each in enumerate(by_ipu):
         if number in counted:
-            cycles += _sums(owner, each.cycles, n)
+            cycles += _sums(owner[~once.steps], each.cycles[~once.steps], n)
+            apart += _sums(owner[once.steps], each.cycles[once.steps], n)
         received += _sums(owner, each.data_in, n)
         sent += _sums(owner, each.data_out, n)
-    cycles[NO_OPERATION] = reader.total_cycles() * len(counted) - int(cycles[1:].sum())
-    return OperationCycles(cycles, _count(owner, n), received, sent, counted)
+    total = reader.total_cycles() - once.total
+    cycles[NO_OPERATION] = total * len(counted) - int(cycles[1:].sum())
+    apart[NO_OPERATION] = once.total * len(counted) - int(apart[1:].sum())
+    return OperationCycles(cycles, apart, _count(owner, n), received, sent, counted)
 
 
 def _flops(source: ReportSource, ownership: Owners) -> OperationFlops:

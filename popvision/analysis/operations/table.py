@@ -35,6 +35,7 @@ NOT_ATTRIBUTED = "(not attributed)"
 #: Figures of a row that add up over operations, in the order of the columns.
 FIELDS: dict[str, Unit] = {
     "cycles": "cycles",
+    "cycles_apart": "cycles",
     "code": "bytes",
     "exchange_code": "bytes",
     "control_code": "bytes",

@@ -77,8 +77,14 @@ _PROGRAMS = {
 _OPERATION_SUMS = {
     "cycles": FigureTitle(
         "Cycles",
-        "Cycles of the steps of its programs in all recorded runs, on the selected IPU or summed over all",
+        "Cycles of the steps of its programs in all recorded runs, on the selected IPU or summed over all; without "
+        "runs that happen once per attachment, which are not in shares",
         column="total_cycles",
+    ),
+    "cycles_apart": FigureTitle(
+        "Cycles once",
+        "Cycles of runs that happen once per attachment (weights, seed and rates of a framework); not in shares",
+        column="apart_cycles",
     ),
     "code": FigureTitle(
         "Code",

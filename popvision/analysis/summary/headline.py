@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from popvision.analysis.execution.once import set_apart
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import Peak, curve, peak
 from popvision.analysis.programs.own_cycles import own_cycles
@@ -32,14 +33,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LongestProgram:
-    """The program that took most device cycles of its own over all recorded runs, on the IPU where it took most."""
+    """The program that took most device cycles of its own over all recorded runs, on the IPU where it took most. Those
+    that run once per attachment (once.py) do not compete."""
 
     program: int
     type: str
     name: str
     cycles: int
     executions: int
-    share: float  #: cycles / total cycles, 0..1
+    share: float  #: cycles / total cycles of the runs that are not set apart, 0..1
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Headline:
 
     total_cycles: int | None
     device_seconds: float | None
+    apart: str  #: what happens once per attachment and is in no share, as a sentence; "" for nothing
     runs: int
     truncated: bool
     shares: dict[str, float] | None  #: phase -> part of all tile cycles, 0..1; without phases not recorded
@@ -106,6 +109,7 @@ def _headline(source: ReportSource) -> Headline:
     facts = Headline(
         total_cycles=total,
         device_seconds=None if total is None or target is None or target.clock_hz <= 0 else total / target.clock_hz,
+        apart=(recorded("cycles", lambda: set_apart(source).sentence) if ran else "") or "",
         runs=0 if ran is None else len(ran.name),
         truncated=ran is not None and bool(ran.truncated.any()),
         shares=recorded("shares", lambda: _shares(source, ran)),
@@ -156,12 +160,19 @@ def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
 
 
 def _longest(source: ReportSource, total: int) -> LongestProgram | None:
-    own = own_cycles(source)
-    if not own.cycles.any():
+    own, apart = own_cycles(source), set_apart(source)
+    of_steps = own.cycles.copy()
+    of_steps[np.unique(source.reader.steps().program[apart.steps])] = 0
+    if not of_steps.any():
         return None
-    program = int(np.argmax(own.cycles))
+    program = int(np.argmax(of_steps))
     programs = programs_of(source)
     cycles = int(own.cycles[program])
     return LongestProgram(
-        program, programs.type[program], programs.name[program], cycles, int(own.executions[program]), cycles / total
+        program,
+        programs.type[program],
+        programs.name[program],
+        cycles,
+        int(own.executions[program]),
+        cycles / (total - apart.total),
     )

@@ -339,7 +339,8 @@ class Compilation:
     lowered_names: list[str] = field(default_factory=list)
     #: JSON-able facts: poplarVersion, modelVersion, simulated, engineOptions, targetOptions, engineName, timestamp,
     #: reportId, runId, computeInstrumentation ("Off"|"Vertex"|"Tile"|"Ipu"|"Device"), externalExchangeInstrumentation,
-    #: notRecorded (options that would have recorded steps which runs leave out)
+    #: notRecorded (options that would have recorded steps which runs leave out), oncePerAttachment (programs of the
+    #: engine that a framework runs when it takes a device or leaves it)
     meta: dict[str, Any] = field(default_factory=dict)
 
 

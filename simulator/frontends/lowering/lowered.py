@@ -64,6 +64,10 @@ class Entry(IntEnum):
     WEIGHTS_TO_HOST = 5
 
 
+#: What a program runs when it comes to a device and leaves it, whatever the number of its steps.
+ONCE_PER_ATTACHMENT = tuple(int(entry) for entry in Entry if entry is not Entry.MAIN)
+
+
 @dataclass(frozen=True)
 class Stream:
     """One stream of the program. `shape` is that of one transfer of one replica."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import AnyArray
-from simulator.frontends.lowering.lowered import Entry, Interface, OutputStream, Stream
+from simulator.frontends.lowering.lowered import ONCE_PER_ATTACHMENT, Entry, Interface, OutputStream, Stream
 from simulator.poplar import Device, Engine, Executable
 
 
@@ -21,6 +21,7 @@ class DeviceProgram:
 
     def __init__(self, executable: Executable, interface: Interface, options: Mapping[str, Any]) -> None:
         self.interface = interface
+        executable.once_per_attachment = ONCE_PER_ATTACHMENT
         self.engine = Engine(executable, options)
         self.replicas = interface.settings.replicas
         turns = interface.settings.iterations * interface.settings.accumulation * self.replicas

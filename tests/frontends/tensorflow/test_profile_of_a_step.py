@@ -6,6 +6,8 @@ import keras
 import tensorflow as tf
 
 from popvision import pva
+from popvision.analysis.execution.once import set_apart
+from popvision.analysis.report.source import ReportSource
 from simulator.frontends.tensorflow.capture.lowered_function import lower_function
 from simulator.frontends.tensorflow.device_function import DeviceFunction
 from simulator.frontends.tensorflow.device_variables import installed
@@ -34,3 +36,6 @@ def test_compute_sets_bear_layers_and_gradients_those_of_their_layer(tmp_path: P
     assert "net/first/MatMulGrad/matmulGrouped/Conv_1/Convolve" in names
     assert "net/first/BiasAddGrad/ReduceSum/Reduce" in names
     assert any(one.startswith("compile_loss/mse/") for one in names)
+    apart = set_apart(ReportSource(tmp_path))
+    assert {"weightsFromHost", "randomSeedFromHost"} <= set(apart.cycles)
+    assert not apart.runs.all()

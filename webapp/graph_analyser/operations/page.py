@@ -126,7 +126,7 @@ def _about(source: ReportSource, state: OperationState) -> Component:
         "One row holds what belongs to no operation, so that each column adds up to the report's total. Vertex code "
         "that several operations share on a tile is not attributed, nor are the cycles in which an IPU waits for "
         "others at the end of a run.",
-        *operations(source, state.layer, state.ipu).missing,
+        *operations(source, state.layer, state.ipu).remarks,
         formula="share = figure / the report's total",
     )
 

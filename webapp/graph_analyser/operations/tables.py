@@ -40,6 +40,7 @@ _WIDTHS = {
     "rate": 115,
     "intensity": 110,
     "cycles": 105,
+    "cycles_apart": 130,
     "code": 95,
     "flops": 135,
     "flops_once": 130,
@@ -72,7 +73,8 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
     recorded = sums.columns()
     ids = ["name", "operation"]
     for field, (_, _, _, is_shown) in FIGURES.items():
-        if field not in recorded or not (is_shown or everything or field == state.by):
+        wanted = is_shown or everything or field == state.by or field in sums.worth_a_column
+        if field not in recorded or not wanted:
             continue
         ids.append(field)
         if field in _SHARED or field == state.by:

@@ -145,6 +145,8 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
     body: list[Component] = [*compared, html.P(head, className="overview-line")]
     if figures.shares is not None:
         body += [share_bar(figures, labels=False), html.Div(share_rows(figures), className="share-legend")]
+    if figures.apart:
+        body.append(html.P(in_units(figures.apart), className="dim", id="overview-apart"))
     if figures.not_recorded:
         body.append(html.Div(figures.not_recorded, className="note", role="note"))
     body.append(html.Div(html.P("Looking for causes …", className="note"), id="overview-causes"))
