@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +13,7 @@ import numpy as np
 from popvision.export.cells import safe_cell, safe_comment
 from popvision.export.tables import Column, Table
 from popvision.formats.errors import FormatError
+from popvision.formats.replacing import replacing
 
 _CHUNK = 65536
 
@@ -61,17 +60,7 @@ def write_file(path: Path, write: Callable[[IO[str]], None]) -> None:
 
     Raises FormatError when the file cannot be written."""
     try:
-        _write_and_rename(path, write)
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            write(stream)
     except OSError as error:
         raise FormatError(f"cannot write {path}: {error.strerror or error}; give another path or free space.") from None
-
-
-def _write_and_rename(path: Path, write: Callable[[IO[str]], None]) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or Path())
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            write(stream)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -1,4 +1,4 @@
-"""Executables as bytes: a Cap'n Proto message and its checksum (popvision/formats/executable.capnp).
+"""Executables as bytes: a Cap'n Proto message and its checksum (popvision/formats/executable.py).
 
 The file holds all of a compilation: the report's columns, the lowered programs with their cycles, the variables with
 their values, and the programs. Library operations are named by their kernels, codelets of the user by module and class,
@@ -10,11 +10,11 @@ from __future__ import annotations
 import gc
 from dataclasses import fields, replace
 from typing import IO, Any
-from zlib import crc32
 
 from popvision import __version__
-from popvision.formats.capnp_stream import load_schema, message_sizes, opened
+from popvision.formats.capnp_stream import load_schema, opened
 from popvision.formats.errors import FormatError
+from popvision.formats.executable import FORMAT, SCHEMA, VERSION, checked_message, with_checksum
 from popvision.formats.serialized_graph import serialized_messages
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
@@ -27,9 +27,6 @@ from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
-
-FORMAT, VERSION = "popvision.executable", "2.2.0"
-_SCHEMA = "executable.capnp"
 
 
 def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target: Target) -> bytes:
@@ -65,19 +62,13 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
             "target": target,
         }
     )
-    message = load_schema(_SCHEMA).ExecutableFile.new_message(
+    message = load_schema(SCHEMA).ExecutableFile.new_message(
         format=FORMAT, version=VERSION, package=__version__, root=root
     )
     nodes = message.init("nodes", len(encoder.nodes))
     for into, node in zip(nodes, encoder.nodes, strict=True):
         into.kind, into.text, into.data, into.children = node.kind, node.text, node.data, list(node.children)
-    data = bytes(message.to_bytes())
-    return data + _checksum_of(data)
-
-
-def _checksum_of(message: bytes) -> bytes:
-    """The message that follows it."""
-    return bytes(load_schema(_SCHEMA).Checksum.new_message(crc32=crc32(message)).to_bytes())
+    return with_checksum(bytes(message.to_bytes()))
 
 
 def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
@@ -106,19 +97,8 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, Numer
 
 
 def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
-    sizes = list(message_sizes(data))
-    if not sizes:
-        raise NotAnExecutableError("it is empty")
-    whole, *rest = (data[offset : offset + length] for offset, length in sizes)
-    if rest not in ([], [_checksum_of(whole)]):
-        raise NotAnExecutableError("it is damaged: its checksum differs")
-    with opened(load_schema(_SCHEMA).ExecutableFile, whole) as message:
-        if message.format != FORMAT:
-            raise NotAnExecutableError("it has another format")
-        if message.version.split(".")[0] != VERSION.split(".")[0]:
-            raise NotAnExecutableError(f"it has version {message.version}, this program reads {VERSION}")
-        if not rest and message.version != "2.0.0":
-            raise NotAnExecutableError("it is damaged: its checksum is missing")
+    whole, _ = checked_message(data)
+    with opened(load_schema(SCHEMA).ExecutableFile, whole) as message:
         if check_package and message.package != __version__:
             raise NotAnExecutableError(
                 f"it was written by version {message.package} and this is {__version__}; compile again, or pass "

@@ -10,8 +10,10 @@ import pytest
 
 import popvision as pv
 from popvision import pva
+from popvision.formats.executable import parts_of_entry
 from popvision.formats.pvti.generate import generate_trace
 from tests.cli.called import popvision
+from tests.formats.mutated_formats import FORMATS
 from tests.pvti.rewriting import without_checksums
 from tests.samples import SAMPLES
 
@@ -82,3 +84,24 @@ def test_nothing_to_verify(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     (tmp_path / "profile.pop").write_bytes(b"")
     assert verified(tmp_path) == {"profile.pop": ("no", "damaged", 1), "": ("", "", 1)}
+
+
+def test_executables_and_entries_of_caches(tmp_path: Path) -> None:
+    """By their names in folders, by their contents alone; nothing of the simulator reads them."""
+    for name in ("cached.popef", "cached.poplar_exec"):
+        FORMATS["executable"].make(tmp_path / name)
+    notes, plain, _ = parts_of_entry((tmp_path / "cached.popef").read_bytes())
+    (tmp_path / "model.ipu_bin").write_bytes(plain)
+    before = b"PVEXE1\r\n" + len(notes).to_bytes(8, "little") + notes + plain
+    (tmp_path / "before.popef").write_bytes(before)
+    sound = ("yes", "sound", 0)
+    assert verified(tmp_path) == {
+        "": ("", "", 0),
+        "before.popef": ("no", "without checksums: written before executables had checksums", 0),
+        **dict.fromkeys(["cached.popef", "cached.poplar_exec", "model.ipu_bin"], sound),
+    }
+    (tmp_path / "model.ipu_bin").rename(tmp_path / "any name")
+    assert verified(tmp_path / "any name")["any name"] == sound
+    for name, place in (("cached.popef", 0), ("cached.poplar_exec", 0.01), ("any name", 0.9)):
+        flip(tmp_path / name, place)
+        assert verified(tmp_path / name) == {"": ("", "", 1), name: ("no", "damaged", 1)}

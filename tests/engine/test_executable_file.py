@@ -247,7 +247,7 @@ def test_a_file_of_before_checksums_is_read(device, monkeypatch):
     executable = compileGraph(Graph(device), Sequence())
     with monkeypatch.context() as before:
         before.setattr("simulator.engine.executable_file.VERSION", "2.0.0")
-        before.setattr("simulator.engine.executable_file._checksum_of", lambda message: b"")
+        before.setattr("simulator.engine.executable_file.with_checksum", lambda message: message)
         executable.serialize(file)
     assert Executable.deserialize(io.BytesIO(file.getvalue())).getTarget().getNumTiles() == 4
     file = io.BytesIO()

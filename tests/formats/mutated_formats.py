@@ -172,9 +172,11 @@ def _make_executable(path: Path) -> None:
 
 
 def _ask_executable(path: Path) -> Said:
+    from popvision.answers.verification import verify_file
     from simulator.frontends.session.executable_cache import read_entry
 
-    data = path.read_bytes()
+    data, is_damaged = path.read_bytes(), verify_file(path)["integrity"] == "damaged"
+    yield {"verified": b"" if is_damaged else data}, is_damaged
     read_entry(data)
     yield {"bytes": data}, False
 

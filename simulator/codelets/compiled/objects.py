@@ -7,12 +7,11 @@ member that holds the text. They are compiled when they are loaded, by the compi
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from popvision.formats.replacing import replacing
 from simulator.base.errors import graph_object_load_error
 from simulator.codelets.compiled.source import Preprocessed
 
@@ -26,24 +25,17 @@ _MOST = 256 * 2**20
 def write_object(path: Path, targets: Mapping[str, Sequence[Preprocessed]]) -> None:
     """Write an object with these sources for each target; an existing file is replaced at once."""
     manifest: dict[str, list[dict[str, object]]] = {}
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".popc_")
-    try:
-        with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for target, sources in targets.items():
-                manifest[target] = []
-                for i, source in enumerate(sources):
-                    member = f"{target}/{i}"
-                    archive.writestr(member, source.text.encode("utf-8", "surrogateescape"))
-                    manifest[target].append(
-                        {"name": source.name, "language": source.language, "flags": source.flags, "text": member}
-                    )
-            head = {"format": FORMAT, "version": VERSION, "targets": manifest}
-            archive.writestr("manifest.json", json.dumps(head, indent=1))
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+        for target, sources in targets.items():
+            manifest[target] = []
+            for i, source in enumerate(sources):
+                member = f"{target}/{i}"
+                archive.writestr(member, source.text.encode("utf-8", "surrogateescape"))
+                manifest[target].append(
+                    {"name": source.name, "language": source.language, "flags": source.flags, "text": member}
+                )
+        head = {"format": FORMAT, "version": VERSION, "targets": manifest}
+        archive.writestr("manifest.json", json.dumps(head, indent=1))
 
 
 def read_object(path: Path, target: str, architecture: str) -> list[Preprocessed]:

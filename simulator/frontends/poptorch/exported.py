@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from popvision.formats.replacing import replacing
 from simulator.base.errors import poplar_error
 from simulator.frontends.capture.modules import CapturedModule, Restorer
 from simulator.frontends.captured import Program
@@ -60,17 +61,15 @@ def write(exported: Exported, filename: str | os.PathLike[str]) -> Path:
         "optimizer": exported.optimizer,
     }
     buffer = io.BytesIO()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         if exported.model is None:
             torch.save(notes, buffer)
         else:
             with plain_tensors(exported.model):
                 torch.save(notes, buffer)
-        temporary.write_bytes(entry_bytes(compiled.executable, buffer.getvalue()))
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            temporary.write_bytes(entry_bytes(compiled.executable, buffer.getvalue()))
     except (OSError, poplar_error, pickle.PicklingError, AttributeError, TypeError) as error:
-        temporary.unlink(missing_ok=True)
         raise Error(f"{path} cannot be written: {error}") from error
     return path
 

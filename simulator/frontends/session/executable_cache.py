@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from zlib import crc32
 
+from popvision.formats.errors import FormatError
+from popvision.formats.executable import entry, parts_of_entry
+from popvision.formats.replacing import replacing
 from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.base.version import packageHash, versionString
@@ -39,36 +41,21 @@ def executable_key(target: Target, parts: Sequence[str | bytes], environment: Ma
     return digest.hexdigest()[:16]
 
 
-#: begins every entry; the crc32 of the notes follows in 4 bytes, their length in 8, then the notes, then the executable
-#: with its checksum
-_MAGIC = b"PVEXE2\r\n"
-#: the same without the crc32
-_WITHOUT_CHECKSUM = b"PVEXE1\r\n"
-
-
 def entry_bytes(executable: Executable, notes: bytes) -> bytes:
     """An executable with a front end's notes as one file. Raises poplar_error for what cannot be saved."""
     buffer = io.BytesIO()
-    buffer.write(_MAGIC + crc32(notes).to_bytes(4, "little") + len(notes).to_bytes(8, "little") + notes)
     executable.serialize(buffer)
-    return buffer.getvalue()
+    return entry(notes, buffer.getvalue())
 
 
 def read_entry(data: bytes) -> tuple[Executable, bytes]:
     """What `entry_bytes` wrote. Raises file_load_error for anything else: cut in half, another version, damaged, no
     entry."""
-    is_checked = data.startswith(_MAGIC)
-    sizes = len(_MAGIC) + (4 if is_checked else 0)
-    begin = sizes + 8
-    length = int.from_bytes(data[sizes:begin], "little")
-    if not (is_checked or data.startswith(_WITHOUT_CHECKSUM)) or len(data) < begin + length:
-        raise file_load_error("The file holds no executable of a front end, or a part of one.")
-    crc = int.from_bytes(data[len(_MAGIC) : sizes], "little")
-    if is_checked and crc32(data[begin : begin + length]) != crc:
-        raise file_load_error("The file holds no executable of a front end: it is damaged, its checksum differs.")
-    file = io.BytesIO(data)
-    file.seek(begin + length)
-    return Executable.deserialize(file), data[begin : begin + length]
+    try:
+        notes, executable, _ = parts_of_entry(data)
+    except FormatError as problem:
+        raise file_load_error(f"The file holds no executable of a front end: {problem}.") from None
+    return Executable.deserialize(io.BytesIO(executable)), notes
 
 
 def _described(target: Target) -> str:
@@ -179,15 +166,10 @@ class ExecutableCache:
         except poplar_error as error:
             self._warn_once("serialize", f"The program is not cached: {error}")
             return False
-        temporary = path.with_name(f"{path.name.removesuffix(self.suffix)}.{os.getpid()}.tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            with replacing(path) as temporary:
+                temporary.write_bytes(data)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             self._warn_about_writing(error)
             return False
         return True

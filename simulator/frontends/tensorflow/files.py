@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from popvision.formats.replacing import replacing
 from simulator.base.errors import poplar_error
 from simulator.base.options.flags import OptionFlags, from_environment
 from simulator.frontends.lowering.interface_text import to_json
@@ -59,25 +60,19 @@ def serialize(folder: Path, key: str, executable: Executable, interface: Interfa
     they cannot be written."""
     binary = folder / f"{key}.ipu_bin"
     binary.parent.mkdir(parents=True, exist_ok=True)
-    temporary = binary.with_suffix(f".{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with replacing(binary) as temporary, temporary.open("wb") as file:
             executable.serialize(file)
-        temporary.replace(binary)
     except OSError as error:
         raise poplar_error(f"The executable cannot be written to {binary} ({error.strerror}).") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     _write(folder / f"{key}.json", to_json(interface))
 
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file in one step: it is there as a whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise poplar_error(f"{path} cannot be written ({error.strerror}).") from error
