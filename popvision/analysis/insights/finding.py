@@ -92,13 +92,13 @@ class Insights:
     """`findings`: a program that does not fit, then those of cycles, then those of bytes, largest share first."""
 
     cycles: int  #: device cycles of the recorded runs, but those that are set apart
-    apart: str  #: these, as a sentence; "" for none
     phases: dict[str, int]  #: of these, cycles by phase of the steps on `ipu`
     ipu: int  #: whose steps are counted: the one that computes most
     used: int  #: bytes in use on all tiles, gaps excluded; 0 where not recorded
     findings: tuple[Finding, ...]
     further: dict[str, int]  #: by rule, findings beyond the MOST_PLACES largest that `findings` leaves out
     not_looked_at: tuple[NotLookedAt, ...]
+    apart: str = ""  #: what is set apart, as a sentence
 
     @property
     def sentence(self) -> str:

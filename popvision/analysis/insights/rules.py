@@ -90,13 +90,13 @@ def _insights(source: ReportSource) -> Insights:
                 phases[phase] = phases.get(phase, 0) + int(steps.cycles[row])
     return Insights(
         0 if steps is None else steps.total,
-        "" if steps is None else steps.apart,
         phases,
         -1 if steps is None else steps.ipu,
         0 if memory is None else int(memory.excluding_gaps.sum()),
         tuple(listed),
         further,
         tuple(skipped),
+        "" if steps is None else steps.apart,
     )
 
 
