@@ -24,6 +24,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, P
 
 from simulator.frontends.capture.aliases import keep_aliases
 from simulator.frontends.capture.backward_bodies import Mark, find_marks
+from simulator.frontends.capture.conditions import conditions_in_graphs
 from simulator.frontends.capture.decompositions import DECOMPOSITIONS
 from simulator.frontends.capture.dropouts import keep_dropouts
 from simulator.frontends.capture.grad_modes import GradModes, watched
@@ -116,6 +117,7 @@ def capture(
         modes.hook_tensor = own.hook_tensor
     with (
         torch.set_grad_enabled(training),
+        conditions_in_graphs(),
         watched(module, modes),
         traced(module, own) if training else contextlib.nullcontext(),
     ):
@@ -148,7 +150,9 @@ def _export(
             exported = exported.run_decompositions(dict(DECOMPOSITIONS))
     except _DATA_DEPENDENT as error:
         raise CaptureError(_data_dependent(error, excluded)) from error
-    except RuntimeError as error:
+    except (AssertionError, RuntimeError) as error:
+        if "Mismatch in custom metadata" in str(error) or "higher order operator" in str(error):
+            raise CaptureError(_HIGHER_ORDER) from error
         if modes.differentiates and "found a fake tensor" in str(error):
             raise CaptureError(_GRADIENT_IN_FORWARD) from error
         if not _UNKNOWN_SIZE.search(str(error)):
@@ -160,6 +164,14 @@ def _export(
             logger.setLevel(level)
     sys.stderr.write(printed.getvalue())
     return exported
+
+
+#: torch.export fails over such an operator while it names the values of its bodies
+_HIGHER_ORDER = (
+    "The module calls a control flow operator of torch.export (while_loop, scan, associative_scan, map, or a cond that "
+    "was imported by its name), which cannot be lowered to the IPU; write torch.cond, poptorch.cond or "
+    "poptorch.for_loop, or a loop of Python."
+)
 
 
 def _data_dependent(error: BaseException, excluded: Sequence[str]) -> str:

@@ -135,17 +135,16 @@ def _moved(
     at: Building, running: Tensor, mean: Tensor, momentum: float, deviation: tuple[float, int] | None = None
 ) -> Tensor:
     """A running mean moved towards a new one by `momentum`. For a running variance `mean` is 1 / standard deviation
-    and `deviation` (epsilon, elements of a channel): the unbiased variance counts."""
+    and `deviation` (epsilon, elements of a channel): the unbiased variance counts. A float32, as torch has it."""
     new: Any = e._2
     if deviation is not None:
         eps, count = deviation
         unbiased = count / max(1, count - 1)
         new = (e.Const(1.0) / (e._2 * e._2) - eps) * unbiased
-    type_ = running.elementType()
     return popops.map(
         at.graph,
         e._1 * (1 - momentum) + new * momentum,
-        [running, at.cast(mean, type_)],
+        [at.cast(running, FLOAT), at.cast(mean, FLOAT)],
         at.program,
         at.name("running"),
     )
@@ -167,7 +166,7 @@ def batch_norm(
 ) -> Any:
     if not (training and at.training):
         out, backward = _by_running(at, input, weight, bias, (running_mean, running_var), eps)
-        return (out, None, None, running_mean, running_var), backward
+        return (out, None, None, at.cast(running_mean, FLOAT), at.cast(running_var, FLOAT)), backward
     out, mean, deviation, backward = _by_batch(at, input, weight, bias, eps)
     count = input.numElements() // input.dim(1)
     moved = (
@@ -380,7 +379,7 @@ def _move_over_instances(
         batch = values.numElements() // channels
         own = _moved(at, target.expand([0]).broadcast(batch, 0), values.reshape([batch, channels]), momentum, how)
         mean = reduced(at, own, [0], False, popops.Operation.ADD, 1.0 / batch)
-        at.program.add(Copy(mean, target, False, at.name("running")))
+        at.program.add(Copy(at.cast(mean, target.elementType()), target, False, at.name("running")))
 
 
 # RMS norm

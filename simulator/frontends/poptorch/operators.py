@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from simulator.frontends.capture.conditions import chosen
 from simulator.frontends.capture.grad_modes import name_of, written_tensor
 from simulator.frontends.capture.mixed_types import tensors_of
 from simulator.frontends.poptorch.enums import MatMulSerializationMode, OverlapMode
@@ -281,8 +282,7 @@ def cond(
             "cond's bodies must return tensors of the same shapes and types: then_body returns "
             f"{_forms(forms[0])}, else_body {_forms(forms[1])}."
         )
-    chosen = condition.reshape([]).bool()
-    return [torch.where(chosen, one, other) for one, other in zip(*sides, strict=True)]
+    return list(chosen(condition, sides))
 
 
 class _WritesInside(torch.overrides.TorchFunctionMode):

@@ -297,6 +297,69 @@ def test_inference_has_no_dropout_whatever_the_flags_of_the_module(capsys: Any) 
     assert "the inference step of Sequential agrees with eager torch: 3 outputs" in line_of(capsys)
 
 
+@pytest.mark.parametrize(
+    ("norm", "shape"),
+    [
+        (nn.BatchNorm1d, (4, 3)),
+        (nn.BatchNorm2d, (4, 3, 2, 2)),
+        (nn.InstanceNorm1d, (4, 3, 5)),
+    ],
+)
+def test_norms_of_halves_and_their_running_statistics_agree(norm: Any, shape: tuple[int, ...], capsys: Any) -> None:
+    class Normed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = norm(3, affine=True, track_running_stats=True)
+
+        def forward(self, x: Any, y: Any) -> Any:
+            return F.mse_loss(self.norm(x), y)
+
+    net = Normed().half()
+    twin = Normed()
+    x, y = torch.randn(shape).half(), torch.randn(shape).half()
+    step(net, x, y)
+    assert "agrees with eager torch: 1 output, 2 gradients" in line_of(capsys)
+    twin(x.float(), y.float())
+    torch.testing.assert_close(net.norm.running_mean.float(), twin.norm.running_mean, rtol=0, atol=1e-3)
+    torch.testing.assert_close(net.norm.running_var.float(), twin.norm.running_var, rtol=0, atol=1e-2)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_torchs_own_conditions_choose_between_bodies(sign: float, capsys: Any) -> None:
+    def forward(net: Any, x: Any) -> Any:
+        made = torch.cond(x.sum() > 0, lambda a: (a * a, a + 1), lambda a: (-a, a * 2), (net.a(x),))
+        return made[0] + made[1]
+
+    step(Net(forward), sign * torch.rand(5, 3), torch.randn(5, 4))
+    assert line_of(capsys).startswith("the training step of Net agrees with eager torch")
+
+
+def test_other_control_flow_of_torch_export_is_refused() -> None:
+    from torch._higher_order_ops.while_loop import while_loop
+
+    def forward(net: Any, x: Any) -> Any:
+        (made,) = while_loop(lambda a: a.sum() < 10, lambda a: (a + 1,), (net.a(x),))
+        return made
+
+    with pytest.raises(poptorch.Error, match=r"control flow operator of torch\.export .* write torch\.cond, poptorch"):
+        step(Net(forward), torch.rand(5, 3), torch.randn(5, 4))
+
+
+@pytest.mark.filterwarnings("ignore:The tensor attribute self.fc.weight was assigned")
+def test_the_old_weight_norm_is_copied(capsys: Any) -> None:
+    class Weighted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            with pytest.warns(FutureWarning, match="weight_norm"):
+                self.fc = torch.nn.utils.weight_norm(nn.Linear(4, 3))
+
+        def forward(self, x: Any, y: Any) -> Any:
+            return F.mse_loss(self.fc(x), y)
+
+    step(Weighted(), torch.randn(2, 4), torch.randn(2, 3))
+    assert "agrees with eager torch: 1 output, 3 gradients" in line_of(capsys)
+
+
 def test_nan_and_infinities_agree_with_themselves(capsys: Any) -> None:
     x = torch.tensor([[1.0, -1.0, 0.0]])
     poptorch.inferenceModel(Net(lambda net, x: torch.log(x)), options())(x, torch.zeros(1, 3))

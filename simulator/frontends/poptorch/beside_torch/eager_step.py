@@ -21,6 +21,7 @@ import torch
 import torch.utils.checkpoint
 from torch.utils import _pytree as pytree
 
+from simulator.frontends.capture.conditions import conditions_in_eager
 from simulator.frontends.capture.own_gradients import weight_hooks
 from simulator.frontends.poptorch.beside_torch.calls import CallNumbers, Calls, Key, replaced, watching
 from simulator.frontends.poptorch.beside_torch.device_step import Drawn
@@ -184,7 +185,7 @@ def run_in_eager(
     try:
         if wide is torch.float64:
             torch.set_default_dtype(wide)
-        with torch.set_grad_enabled(plan.training), _stored_activations():
+        with torch.set_grad_enabled(plan.training), _stored_activations(), conditions_in_eager():
             modules = [copied(plan.module, wide) for _ in range(plan.replicas)]
             for index, (args, named) in enumerate(plan.micro_batches):
                 draws = {call: (drawn, drawn.values[index]) for call, drawn in calls_of_draws.items()}
@@ -207,7 +208,7 @@ def _tensors(made: Any) -> list[Any]:
 
 def copied(module: Any, wide: Any = None) -> Any:
     """A deep copy of a module with the hooks of its weights, in another element type if `wide` names one."""
-    made = copy.deepcopy(module)
+    made = copy.deepcopy(module, _computed_tensors(module))
     if wide is not None:
         made = made.to(wide)
     weights = dict(made.named_parameters())
@@ -217,6 +218,17 @@ def copied(module: Any, wide: Any = None) -> Any:
     for weight in weights.values():
         weight.grad = None
     return made
+
+
+def _computed_tensors(module: Any) -> dict[int, Any]:
+    """Copies of tensors that modules hold and that autograd made, which torch refuses to copy: what the old
+    torch.nn.utils.weight_norm keeps as a weight. Each is computed again from its parts before it is read."""
+    held = (value for part in module.modules() for value in pytree.tree_leaves(vars(part)))
+    return {
+        id(one): one.detach().clone()
+        for one in held
+        if isinstance(one, torch.Tensor) and one.requires_grad and not one.is_leaf
+    }
 
 
 def _input(leaf: Any, wide: Any) -> Any:
