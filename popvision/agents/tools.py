@@ -6,7 +6,9 @@ from typing import Any
 
 from popvision.agents.catalogue import Catalogue
 from popvision.agents.tool import Argument, Tool
+from popvision.analysis.trace.kernels import KERNEL_QUESTIONS
 from popvision.answers.insights import insights_answer
+from popvision.answers.kernels import kernels_answer
 from popvision.answers.liveness import SHOWN, liveness_answer
 from popvision.answers.operations import operations_answer
 from popvision.answers.page import Page, page_of, with_name
@@ -126,6 +128,10 @@ def _trace(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str,
     return trace_statistics_answer(catalogue.trace(given["report"]), page, name=given["name"])
 
 
+def _kernels(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
+    return kernels_answer([catalogue.trace(given["report"])], given["show"], page, name=given["name"])
+
+
 _TILE_ORDERS = (
     "including_gaps_bytes",
     "excluding_gaps_bytes",
@@ -240,6 +246,17 @@ TOOLS = {
             "A host trace by label: count, total and self time and percentiles, microseconds of the host's clock.",
             _trace,
             (_NAME,),
+            subject="trace",
+        ),
+        Tool(
+            "trace_kernels",
+            "Kernels of accelerators in a trace of PyTorch's profiler: what ran by stream and name, communication "
+            "(nccl, rccl) and its overlap with compute, or idle time of streams by reason; microseconds, formulas.",
+            _kernels,
+            (
+                Argument("show", "string", "What the rows list.", "kernels", choices=tuple(KERNEL_QUESTIONS)),
+                _NAME,
+            ),
             subject="trace",
         ),
     )

@@ -15,6 +15,7 @@ import click
 from popvision.cli.console import echo, make_table, progress
 from popvision.cli.paging import page_options, show
 from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces, strict_option
+from popvision.cli.trace_kernels import kernel_commands
 from popvision.formats.errors import FormatError
 
 if TYPE_CHECKING:
@@ -283,6 +284,10 @@ def _write_fixed(path: Path, output: Path, unit: str) -> None:
     with progress(f"Writing {output}"):
         write_repaired(path, output, unit)
     click.echo(f"Wrote {output}", err=True)
+
+
+for _each in kernel_commands():
+    command.add_command(_each)
 
 
 def _date(seconds: float) -> str:

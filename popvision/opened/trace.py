@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from popvision.analysis.trace.kernels import communication_frame, idle_frame, kernel_frame
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
 from popvision.arrays import Float64Array, UInt32Array
@@ -131,6 +132,24 @@ class OpenedTrace(Opened[TraceSource]):
         if begin is not None and end is not None and end <= begin:
             raise NoSuchError(f"{self.path.name}: the window from {begin_us} to {end_us} microseconds is empty.")
         return labelled(label_statistics(self.source, begin, end), self.provenance)
+
+    def kernels(self) -> pd.DataFrame:
+        """Kernels of accelerators, of a trace of PyTorch's profiler: a row per rank, device, stream and name, with
+        label, kind (compute, communication, memory), count, total_us, mean_us, min_us, max_us, share (of all kernels'
+        time of the rank) and occupancy_percent (missing where the trace has none)."""
+        return labelled(kernel_frame(self.source), self.provenance)
+
+    def communication(self) -> pd.DataFrame:
+        """Kernels of collective communication (names that begin with nccl or rccl): a row per rank, device and name,
+        and one for all, in which time counts once: label, count, total_us, overlapped_us (while a compute kernel of
+        the device runs), exposed_us, overlap (share)."""
+        return labelled(communication_frame(self.source), self.provenance)
+
+    def idle(self) -> pd.DataFrame:
+        """A row per rank, device and stream: window_us (first begin to last end), busy_us, idle_us, and idle time by
+        reason: host_us (the next kernel was not launched yet), communication_us (of the rest, while a communication
+        kernel of another stream runs), other_us; idle_share."""
+        return labelled(idle_frame(self.source), self.provenance)
 
     def series(self) -> pd.DataFrame:
         """A row per sample of a line graph: graph, series, unit, time_us, value."""

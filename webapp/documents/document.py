@@ -19,11 +19,12 @@ NAME_KINDS = (
 @dataclass(frozen=True)
 class Field:
     """A column of a table. `kind`: "integer", "bytes", "cycles", "percent" (of 0..1), "decimal", "text" (words of the
-    viewer), or one of NAME_KINDS."""
+    viewer), or one of NAME_KINDS. `help` explains it where the pointer rests on its title."""
 
     name: str
     title: str
     kind: str = "text"
+    help: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from popvision.analysis.execution.raster import CLASSES
 from webapp.documents.charts import curves_svg, picture_svg
 from webapp.documents.confidential import Names
-from webapp.documents.document import NAME_KINDS, Curves, Document, Drawing, Facts, Note, Picture, Table
+from webapp.documents.document import NAME_KINDS, Curves, Document, Drawing, Facts, Field, Note, Picture, Table
 from webapp.formats import bytes_text, percent_text
 from webapp.theme import tokens
 
@@ -196,8 +196,8 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
 
 def _table(table: Table, names: Names, room: Room) -> str:
     head = "".join(
-        f'<th scope="col" class="{"number" if each.kind in _SHOWN else "words"}"><button type="button">'
-        f"{_text(each.title)}</button></th>"
+        f'<th scope="col" class="{"number" if each.kind in _SHOWN else "words"}">'
+        f'<button type="button"{_explained(each)}>{_text(each.title)}</button></th>'
         for each in table.fields
     )
     lines = ("".join(_cell(row.get(each.name), each.kind, names) for each in table.fields) for row in table.rows)
@@ -209,6 +209,10 @@ def _table(table: Table, names: Names, room: Room) -> str:
         f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(table.title)}">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
     )
+
+
+def _explained(field: Field) -> str:
+    return f' title="{_text(field.help)}"' if field.help else ""
 
 
 def _cell(value: Any, kind: str, names: Names) -> str:

@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from popvision.analysis.report.not_recorded import FormatError
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.drawing import events_between
+from popvision.analysis.trace.kernels import KERNEL_QUESTIONS, has_kernels
 from popvision.analysis.trace.statistics import label_statistics
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
@@ -23,6 +25,7 @@ from webapp.documents.trace_drawing import (
 )
 from webapp.formats import integer_text
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
+from webapp.system_analyser.timeline.kernels_tab import kernel_column
 
 #: Threads that are drawn, those with most events.
 MOST_THREADS = 40
@@ -73,7 +76,24 @@ def timeline_blocks(
     blocks += _graphs(window, names)
     if source.heatmaps:
         blocks.append(Note(f"Heat maps of the trace that this file does not show: {len(source.heatmaps)}."))
-    return [*blocks, _statistics(window), _threads(source)]
+    return [*blocks, _statistics(window), *_kernels(source), _threads(source)]
+
+
+def _kernels(source: HostTrace) -> list[Block]:
+    """What accelerators ran, of a trace of PyTorch's profiler."""
+    blocks: list[Block] = []
+    for question, (ask, _) in KERNEL_QUESTIONS.items() if has_kernels(source) else ():
+        try:
+            frame = ask(source)
+        except FormatError:  # channels of that name, but no kernel
+            return []
+        columns = [kernel_column(name) for name in frame.columns]
+        fields = [
+            Field(each.field, each.title, "label" if each.field == "label" else each.kind, each.help)
+            for each in columns
+        ]
+        blocks.append(frame_table(f"{question.capitalize()} of accelerators", frame, fields))
+    return blocks
 
 
 def _device_blocks(window: Window, devices: Sequence[DrawnDevice], names: Names) -> list[Block]:

@@ -17,6 +17,7 @@ from webapp.components.table import MOST_ROWS
 from webapp.system_analyser.timeline.device_tab import device_content
 from webapp.system_analyser.timeline.difference_tab import difference_content
 from webapp.system_analyser.timeline.flame_tab import flame_content
+from webapp.system_analyser.timeline.kernels_tab import kernels_content
 from webapp.system_analyser.timeline.live import live_state, window_state
 from webapp.system_analyser.timeline.measured import length_text, measured_columns
 from webapp.system_analyser.timeline.occurrences_tab import occurrences_content, wanted_of
@@ -106,6 +107,7 @@ TAB_SET = TabSet(
         "occurrences": "Occurrences",
         "matches": "Search",
         "device": "Device",
+        "kernels": "Kernels",
         "difference": "Difference",
     },
     ("tl_sel", "tl_from", "tl_to", "tl_event", "tl_hide", "tl_find", "tl_marks", "tl_label", "vs"),
@@ -121,6 +123,7 @@ _DEPENDS = {
     "matches": ("tl_find", "tl_sel"),
     "difference": ("vs",),
     "device": (),
+    "kernels": (),
 }
 
 
@@ -135,6 +138,8 @@ def tab_content(context: ViewContext, tab: str) -> Component:
         return occurrences_content(context, *window_of(context.trace, only_selected(context.params)))
     if tab == "device":
         return device_content(context)
+    if tab == "kernels":
+        return kernels_content(context.trace)
     if tab == "flame":
         return renewed_html("tl-flame", flame(context.trace, context.params, context.theme))
     content = {"calls": calls, "statistics": statistics, "matches": matches}[tab]
@@ -156,7 +161,7 @@ def _grown(context: ViewContext, tab: str) -> str:
     source, library = context.trace, context.library
     if library is None or not library.follows:
         return ""
-    if tab in ("summary", "device", "difference"):
+    if tab in ("summary", "device", "difference", "kernels"):
         return live_state(source, library.look(context.key))["known"]
     event = selected_event(source, context.params) if tab in ("calls", "flame") else None
     if event is not None:
