@@ -8,9 +8,7 @@ again, and does not end it.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,8 +16,7 @@ import time
 from pathlib import Path
 
 from tests.formats import mutations
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.kept_progress import ROOT, progress_path
 
 #: Mutations of each format in `make test` (numbers from 0), `make test-long` (from 1,000), `make full` (from 10,000).
 COUNTS = {
@@ -107,15 +104,11 @@ class Progress:
         self.save()
 
 
-def progress_path() -> Path:
+def kept_progress() -> Path:
     """The file of the sources as they are."""
-    sources = hashlib.sha256()
-    readers = ("popvision/formats/**/*.py", "popvision/analysis/**/*.py", "popvision/pva/**/*.py")
-    for pattern in (*readers, "simulator/engine/**/*.py", "tests/formats/mutat*.py", "tests/pvti/trace_answers.py"):
-        for path in sorted(ROOT.glob(pattern)):
-            sources.update(path.read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "popvision" / "mutations" / f"{sources.hexdigest()[:16]}.json"
+    readers = [f"popvision/{room}/**/*.py" for room in ("formats", "analysis", "pva")]
+    tests = ["tests/formats/mutat*.py", "tests/pvti/trace_answers.py"]
+    return progress_path("mutations", *readers, "simulator/engine/**/*.py", *tests)
 
 
 def try_the_million(path: Path, seconds: float = float("inf")) -> list[str]:
@@ -136,5 +129,5 @@ def try_the_million(path: Path, seconds: float = float("inf")) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(f"progress: {progress_path()}", flush=True)
-    sys.exit(1 if try_the_million(progress_path()) else 0)
+    print(f"progress: {kept_progress()}", flush=True)
+    sys.exit(1 if try_the_million(kept_progress()) else 0)

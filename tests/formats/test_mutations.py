@@ -11,7 +11,7 @@ import pytest
 from popvision.formats.profile.checksum import columns_crc
 from tests.formats import mutation_runs, mutations
 from tests.formats.mutated_formats import FORMATS
-from tests.formats.mutation_runs import COUNTS, complaints, progress_path, try_the_million
+from tests.formats.mutation_runs import COUNTS, complaints, kept_progress, try_the_million
 from tests.pvti.trace_answers import untrue
 
 
@@ -37,7 +37,7 @@ def test_four_thousand_mutations(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.fuzz
 def test_a_million_mutations() -> None:
-    assert try_the_million(progress_path()) == []
+    assert try_the_million(kept_progress()) == []
 
 
 def test_a_stopped_run_goes_on_with_the_next_share(

@@ -26,6 +26,7 @@ DELIBERATE = {
     "engine/test_one_run_at_a_time.py": (1, "a run lasts long enough for other threads to try"),
     "engine/test_trace_of_runs.py": (1, "the pause is a window of the series"),
     "formats/test_profile_journal.py": (1, "the moment of a kill is drawn"),
+    "kills/kill_runs.py": (1, "the moment of a kill is drawn"),
     "integration/test_host_over_device.py": (1, "how late the host is gets measured"),
     "poplar/options/test_building.py": (1, "an estimate lasts long enough for each thread to get one"),
     "pvti/test_process_series.py": (1, "idle time is what the series shows"),
@@ -33,7 +34,7 @@ DELIBERATE = {
     "pvti/test_tracer.py": (1, "the moment of a kill is drawn"),
     "runtime/test_replicas.py": (1, "how slow the host is gets measured"),
     "structure/test_processor_time.py": (1, "a test that waits costs no processor time"),
-    "sweep/test_sweep_runs.py": (1, "the moment of a kill is drawn"),
+    "sweep/sweep_kills.py": (1, "the moment of a kill is drawn"),
 }
 
 

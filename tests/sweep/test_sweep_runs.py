@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import socket
 import subprocess
 import sys
@@ -19,10 +17,9 @@ from popvision.sweep import SweepError, read_sweep, run_sweep
 from popvision.sweep.process_tree import descendants, resident_bytes
 from popvision.sweep.run import Progress
 from tests.cli.called import popvision
+from tests.sweep.sweep_kills import EACH, kill_and_resume
 from tests.sweep.sweep_programs import ADDS, inputs, places, starts, sweep_file
 from tests.waiting import wait_until
-
-EACH = "arguments = ['{how}', '{n}']\n[grid.arguments]\n"
 
 
 def sweep(folder: Path, text: str, *words: object) -> subprocess.CompletedProcess[str]:
@@ -198,33 +195,6 @@ def test_commits_are_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (repository / "sweep.toml").write_text("program = 'program.py'\n[grid]\ncommit = ['absent']")
     done = popvision("sweep", repository / "sweep.toml", "-d", tmp_path / "out")
     assert done.stderr == f"popvision: the repository {repository} has no commit 'absent'.\n"
-
-
-def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
-    """Kill the sweep at random times, mostly with points left; in the end every point has ended once."""
-    draw, points, killed = random.Random(seed), 12 * kills, 0
-    path = sweep_file(folder, EACH + f"how = ['ends']\nn = {list(range(points))}")
-    command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(folder / "out")]
-    for _ in range(kills):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        before = len(places(folder / "out"))
-        wait_until(
-            lambda process=process, before=before: process.poll() is not None or len(places(folder / "out")) > before
-        )
-        time.sleep(draw.random() * 0.1)  # the moment of the kill is drawn
-        killed += process.poll() is None  # a busy machine may not come back here in time
-        process.send_signal(draw.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
-        process.wait()
-    assert 2 * killed >= kills
-    last = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert last.returncode == 0, last.stdout + last.stderr
-    ended = [inputs(place) for place in places(folder / "out")]
-    assert sorted(point["axes"]["arguments.n"] for point in ended) == list(range(points))
-    assert all(json.loads((place / "profile.pop").read_text())[1] for place in places(folder / "out"))
-    assert places(folder / "out", "failed") == []
-    after = len(starts(folder))
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    assert len(starts(folder)) == after
 
 
 def test_killed_at_random_every_point_ends_once(tmp_path: Path) -> None:
