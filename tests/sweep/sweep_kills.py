@@ -17,11 +17,12 @@ EACH = "arguments = ['{how}', '{n}']\n[grid.arguments]\n"
 
 
 def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
-    """Kill the sweep at random times, mostly with points left; in the end every point has ended once."""
-    draw, points, killed = random.Random(seed), 12 * kills, 0
-    path = sweep_file(folder, EACH + f"how = ['ends']\nn = {list(range(points))}")
-    command = [sys.executable, "-m", "popvision", "sweep", str(path), "-d", str(folder / "out")]
-    for _ in range(kills):
+    """Kill the sweep at random times, each time with a dozen points more; in the end every point has ended once."""
+    draw, points, killed = random.Random(seed), 0, 0
+    command = [sys.executable, "-m", "popvision", "sweep", str(folder / "sweep.toml"), "-d", str(folder / "out")]
+    while killed < kills:
+        points += 12
+        sweep_file(folder, EACH + f"how = ['ends']\nn = {list(range(points))}")
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         before = len(places(folder / "out"))
         wait_until(
@@ -31,7 +32,7 @@ def kill_and_resume(folder: Path, kills: int, seed: int) -> None:
         killed += process.poll() is None  # a busy machine may not come back here in time
         process.send_signal(draw.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
         process.wait()
-    assert 2 * killed >= kills
+        assert points <= 48 * kills, f"{killed} kills came before the end of the sweep"
     last = subprocess.run(command, capture_output=True, text=True, check=False)
     assert last.returncode == 0, last.stdout + last.stderr
     ended = [inputs(place) for place in places(folder / "out")]
