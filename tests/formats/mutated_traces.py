@@ -1,0 +1,212 @@
+"""Mutated traces of other tools, and whether anybody is told another thing than the truth.
+
+These files have no checksums: a changed digit is another time, and nobody can know. So the rule is that of each event:
+one that no change has touched has the times and the arguments that it had, or is missing or marked as unfinished, and
+then something is said.
+Mutation number n is drawn with n as its seed. `python -m tests.formats.mutated_traces` tries all that are left of
+100,000, and goes on where the last run ended, as long as no reader has changed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from popvision.analysis.trace.source import TraceSource
+from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.clock import set_clock
+from popvision.formats.foreign_traces.importing import import_trace, read_recording
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Mutations before a release, and those between two looks at the clock.
+MOST, SHARE = 100_000, 500
+
+EVENTS = 30
+
+#: The duration of a span that is marked as unfinished.
+UNFINISHED = -1
+
+#: Label -> begin, duration (ns) and arguments of its spans.
+Told = dict[str, list[tuple[int, int, str | None]]]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A file, which of its events a change has touched, and whether the change lies among the events alone."""
+
+    text: str
+    touched: frozenset[int]
+    is_among_events: bool
+
+
+def event_texts(at: int, rng: random.Random) -> list[str]:
+    """An event as X, or as begin and end; times with a fraction, integers beyond a float's."""
+    begin, number = 1000 * at, rng.choice([at, 2**53 + 1 + at, 2**66 + at])
+    common = f'"pid": 1, "tid": {1 + at % 3}, "name": "a{at}"'
+    arguments = f'"args": {{"n": {number}}}'
+    if at % 3:
+        return [f'{{"ph": "X", "ts": {begin}.125, "dur": 8.5, {common}, {arguments}}}']
+    return [
+        f'{{"ph": "B", "ts": {begin}.125, {common}, {arguments}}}',
+        f'{{"ph": "E", "ts": {begin + 8}.625, {common}}}',
+    ]
+
+
+def mutation(number: int) -> Mutation:
+    """The mutation with that number."""
+    rng = random.Random(number)
+    texts = [(at, text) for at in range(EVENTS) for text in event_texts(at, rng)]
+    if rng.random() < 0.5:
+        rng.shuffle(texts)  # times decide, not places
+    head, between, foot = rng.choice(
+        [("[", ",\n", "]"), ('{"traceEvents": [', ", ", "]}"), ("", "\n", "\n"), ("[\n", ",\n", "")]
+    )
+    whole, places = head, []
+    for row, (at, text) in enumerate(texts):
+        begin = len(whole)
+        whole += text + (between if row < len(texts) - 1 else "")
+        places.append((at, begin, begin + len(text)))
+    end = len(whole)
+    whole += foot
+    touched: set[int] = set()
+    is_among_events = True
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        at = rng.randrange(len(whole))
+        whole, gone, new = rng.choice(_CHANGES)(whole, at, rng)
+        is_among_events &= len(head) < at and at + gone < end
+        touched |= {
+            event for event, begin, last in places if begin - len(between) <= at + gone and at <= last + len(between)
+        }
+        places = [
+            (event, begin + (new - gone) * (begin > at), last + (new - gone) * (last > at))
+            for event, begin, last in places
+        ]
+        end += new - gone
+    return Mutation(whole, frozenset(touched), is_among_events)
+
+
+def _insert(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
+    new = rng.choice(
+        ['"', "\\", "\n", "{", "}", "[", "]", ",", ":", "\x00", "nan", "-inf", "é", "9" * 25, '{"ph": ', "\ufffd"]
+    )
+    return text[:at] + new + text[at:], 0, len(new)
+
+
+def _remove(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
+    gone = min(rng.choice([1, 3, 40]), len(text) - at)
+    return text[:at] + text[at + gone :], gone, 0
+
+
+def _write(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
+    new = "".join(chr(rng.choice([*range(1, 127), 233, 0x4E2D])) for _ in range(rng.choice([1, 2, 20])))
+    gone = min(len(new), len(text) - at)
+    return text[:at] + new + text[at + gone :], gone, len(new)
+
+
+_CHANGES: list[Callable[[str, int, random.Random], tuple[str, int, int]]] = [_insert, _remove, _write]
+
+
+def truth(number: int) -> Told:
+    """What a sound file says."""
+    rng = random.Random(number)
+    told: Told = {}
+    for at in range(EVENTS):
+        (first, *_) = event_texts(at, rng)
+        told[f"a{at}"] = [(10**6 * at + 125, 8_500, json.dumps(json.loads(first)["args"]))]
+    return told
+
+
+def read(path: Path) -> tuple[Told, bool]:
+    """What is read of a file, and whether something is said about the rest. Raises FormatError."""
+    recording = read_recording(path)
+    set_clock(recording)
+    recording.finish_spans()
+    told: Told = {}
+    for track in recording.tracks.values():
+        open_ones = set(track.unfinished)
+        for at, (begin, end, site) in enumerate(zip(track.begin, track.end, track.site, strict=True)):
+            _, label, metadata = recording.keys[site]
+            duration = UNFINISHED if at in open_ones else end - begin
+            told.setdefault(label, []).append((begin, duration, metadata))
+    return told, bool(recording.left_out or recording.not_read or recording.problem or recording.is_open)
+
+
+def read_imported(path: Path) -> tuple[Told, bool]:
+    """The same through a .pvti."""
+    target = path.with_suffix(".pvti")
+    target.unlink(missing_ok=True)
+    import_trace(path, target)
+    source = TraceSource(target)
+    told: Told = {}
+    for number, thread in enumerate(source.threads):
+        for depth, lane in enumerate(thread.lanes):
+            columns = (lane.start.tolist(), lane.duration.tolist(), lane.name.tolist(), lane.site.tolist())
+            for at, (begin, length, name, site) in enumerate(zip(*columns, strict=True)):
+                duration = UNFINISHED if (depth, at) in thread.unfinished else length
+                told.setdefault(source.names.label[name], []).append((begin, duration, source.metadata(number, site)))
+    return told, bool(source.lost) or source.files[0].state == "recording"
+
+
+def wrong(number: int, folder: Path) -> list[str]:
+    """What is quietly wrong after a mutation; a file that is refused is none."""
+    mutated, path = mutation(number), folder / "t.json"
+    data = mutated.text.encode("utf-8", "surrogatepass")
+    is_packed = number % 7 == 0
+    path.write_bytes(gzip.compress(data, 1) if is_packed else data)
+    try:
+        told, is_said = (read_imported if number % 25 == 0 else read)(path)
+    except FormatError as refusal:
+        return ["a refusal of several lines"] * ("\n" in str(refusal))
+    if not mutated.is_among_events:
+        return []
+    problems = []
+    for label, spans in truth(number).items():
+        if int(label[1:]) in mutated.touched:
+            continue
+        if label not in told:
+            problems += [f"{label} is missing without a word"] * (not is_said)
+        elif spans[0] not in told[label] and not (is_said and (spans[0][0], UNFINISHED, spans[0][2]) in told[label]):
+            problems.append(f"{label} is {told[label]}, not {spans[0]}")
+    return problems
+
+
+def try_all(progress: Path, most: int = MOST) -> list[str]:
+    """Tries what is left, and prints what is wrong with the number that makes it again."""
+    sources = sorted((ROOT / "popvision" / "formats" / "foreign_traces").glob("*.py"))
+    version = hashlib.blake2b(b"".join(path.read_bytes() for path in [*sources, Path(__file__)])).hexdigest()[:16]
+    known = json.loads(progress.read_text()) if progress.exists() else {}
+    state = known if known.get("version") == version else {"version": version, "done": 0, "wrong": []}
+    with tempfile.TemporaryDirectory() as folder:
+        while state["done"] < most:
+            first, last = state["done"], min(most, state["done"] + SHARE)
+            for number in range(first, last):
+                try:
+                    problems = wrong(number, Path(folder))
+                except Exception as crash:
+                    problems = [f"ended with {crash!r}"]
+                state["wrong"] += [f"mutation {number}: {problem}" for problem in problems]
+            state["done"] = last
+            progress.parent.mkdir(parents=True, exist_ok=True)
+            progress.write_text(json.dumps(state))
+    print(f"{state['done']:,} mutated traces, {len(state['wrong'])} quietly wrong")
+    return list(state["wrong"])
+
+
+def progress_path() -> Path:
+    """Where a run notes how far it came."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "popvision" / "mutations" / "traces.json"
+
+
+if __name__ == "__main__":
+    problems = try_all(progress_path())
+    print(*problems, sep="\n")
+    sys.exit(1 if problems else 0)
