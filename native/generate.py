@@ -19,10 +19,21 @@ from pathlib import Path
 MODULES = {
     "poplar": "simulator.poplar",
     "poplar::program": "simulator.poplar.program",
+    "poputil": "simulator.poplibs.poputil",
+    "popops": "simulator.poplibs.popops",
+    "popops::expr": "simulator.poplibs.popops.expr",
+    "poplin": "simulator.poplibs.poplin",
+    "popnn": "simulator.poplibs.popnn",
+    "poprand": "simulator.poplibs.poprand",
+    "gcl": "simulator.poplibs.gcl",
+    "pva": "popvision.pva",
+    "pvti": "popvision.pvti",
 }
+#: Where a method without arguments is a property of the simulator's class.
+PROPERTIES = ("pva",)
 #: Names that Python spells otherwise: operators, and words of its own.
-PYTHON_NAMES = {"operator[]": "__getitem__", "None": "None_"}
-_EXCEPTION = re.compile(r"POPLAR_EXCEPTION\((\w+), (\w+)\)")
+PYTHON_NAMES = {"operator[]": "__getitem__", "None": "None_", "from": "cyclesFrom", "to": "cyclesTo"}
+_MACRO = re.compile(r"^#define (\w+)(?:\(([\w, ]*)\))?[ \t\\]*\n?((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _FUNCTION = re.compile(
     r"^(?P<result>.*?)(?P<name>operator\s*\[\]|~?\w+)\s*\((?P<parameters>.*)\)"
     r"\s*(?P<const>const)?\s*(?:noexcept|override)?$",
@@ -70,11 +81,30 @@ class Header:
 def read(text: str) -> Header:
     """The declarations of a header."""
     text = re.sub(r";\s*// src/\w+\.cpp", " BY_HAND;", text)
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
-    text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*$", "", text, flags=re.MULTILINE)
+    text = expanded(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL))
     header = Header()
     _read_scope(text, 0, (), "", header)
     return header
+
+
+def expanded(text: str) -> str:
+    """The text without directives, the header's own macros replaced: they are the rows of tables."""
+    macros = _MACRO.findall(text)
+    text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*$", "", text, flags=re.MULTILINE)
+    for name, parameters, body in reversed(macros):
+        body = body.replace("\\\n", "\n").strip()
+        if not body or "__attribute__" in body:
+            continue
+        used = rf"\b{name}\b" + (r"\(([^()]*)\)" if parameters else "")
+        text = re.sub(used, lambda use, names=parameters, body=body: _replaced(use, names, body), text)
+    return text
+
+
+def _replaced(use: re.Match[str], names: str, body: str) -> str:
+    """A macro's body with the arguments of a use."""
+    for parameter, argument in zip(names.split(","), use[1].split(","), strict=True) if names else ():
+        body = re.sub(rf"(?:##)?\b{parameter.strip()}\b(?:##)?", lambda _, argument=argument: argument.strip(), body)
+    return body
 
 
 def _read_scope(text: str, place: int, classes: tuple[str, ...], namespace: str, header: Header) -> int:
@@ -126,9 +156,6 @@ def _behind_brace(text: str, place: int) -> int:
 
 def _read_statement(statement: str, classes: tuple[str, ...], namespace: str, header: Header) -> None:
     statement = re.sub(r"^(?:\s*(?:public|private|protected)\s*:)+", "", statement).strip()
-    if exception := _EXCEPTION.match(statement):
-        header.exceptions.append(f"{namespace}::{exception[1]}")
-        return
     if re.match(r"~\w+\(\) override$", statement):
         header.exceptions.append("::".join((namespace, *classes)))
         return
@@ -193,10 +220,11 @@ def _definition(namespace: str, function: Function, header: Header) -> str:
         )
     head = f"auto {scope + '::' if scope else ''}{function.name}({parameters}){' const' if function.const else ''}"
     if function.scope and not function.static:
+        kind = "attribute" if namespace in PROPERTIES and not function.parameters else "method"
         return (
             f"{head} -> {function.result} {{\n"
             f'  static poplar::bridge::Name forwarded{{"{name}"}};\n'
-            f"  return poplar::bridge::method<{function.result}>(*this, forwarded{passed});\n}}\n"
+            f"  return poplar::bridge::{kind}<{function.result}>(*this, forwarded{passed});\n}}\n"
         )
     path = ".".join((*function.scope, name))
     return (
@@ -253,7 +281,8 @@ def write(include: Path, folder: Path) -> list[Path]:
         libraries.setdefault(name.split("/")[0], []).append((name, read(path.read_text(encoding="utf-8"))))
     headers = [header for library in libraries.values() for _, header in library]
     includes = {library: "".join(f"#include <{name}>\n" for name, _ in found) for library, found in libraries.items()}
-    _write(folder / "tables.hpp", '#include "convert.hpp"\n' + "".join(includes.values()) + tables(headers))
+    own = '#include "convert.hpp"\n#include "poplibs.hpp"\n'
+    _write(folder / "tables.hpp", own + "".join(includes.values()) + tables(headers))
     sources = [folder / "exceptions.cpp"]
     _write(sources[0], "".join(includes.values()) + "#include <string>\n" + exceptions(headers))
     for library, found in libraries.items():

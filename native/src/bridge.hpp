@@ -2,6 +2,7 @@
 //
 //   method<Tensor>(graph, name, shape)           calls graph.name(shape)
 //   function<Tensor>(place, tensors, dimension)  calls a function of a module
+//   attribute<double>(target, name)              reads target.name
 //   made(place, arguments...)                    makes an object of a class
 //   locked([&] { ... })                          several calls with Python's lock
 //
@@ -132,6 +133,14 @@ template <class F> auto locked(F calls) {
 
 template <class R, class T, class... A> std::decay_t<R> method(const T &self, Name &name, const A &...arguments) {
   return locked([&] { return result<R>(call_method(object_of(self), name, arguments...)); });
+}
+
+/// A property, or the result of a method without arguments: libpva's methods are the one or the other in Python.
+template <class R, class T> std::decay_t<R> attribute(const T &self, Name &name) {
+  return locked([&] {
+    py::object value = checked(PyObject_GetAttr(object_of(self).ptr(), name.get()));
+    return result<R>(PyMethod_Check(value.ptr()) ? call(value.ptr()) : value);
+  });
 }
 
 template <class R, class... A> std::decay_t<R> function(Place &place, const A &...arguments) {

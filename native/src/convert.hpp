@@ -40,6 +40,11 @@ template <class T> struct Convert<T, std::enable_if_t<std::is_base_of_v<Handle, 
   static T from(const py::object &value) { return T(shared(value)); }
 };
 
+/// A null pointer is None.
+template <class T> struct Convert<T *, std::enable_if_t<std::is_base_of_v<Handle, T>>> {
+  static py::object to(T *value) { return value == nullptr ? py::object(py::none()) : object_of(*value); }
+};
+
 /// Objects of Python go as they are.
 template <> struct Convert<py::object> {
   static py::object to(const py::object &value) { return value; }

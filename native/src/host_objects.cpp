@@ -93,6 +93,14 @@ struct ProgressCalls {
   }
 };
 
+struct LoopBody {
+  popops::CountedLoopBodyType function;
+  py::object call(const py::object &counter) {
+    const Tensor tensor = Convert<Tensor>::from(counter);
+    return to(call_user([&] { return function(tensor); }));
+  }
+};
+
 using Arrays = std::vector<py::array>;
 
 Arrays arrays_of(const py::iterable &values) {
@@ -117,6 +125,7 @@ bool make_classes() {
         self.call(arrays_of(inputs), arrays_of(outputs));
       });
   py::class_<ProgressCalls>(module, "ProgressCalls").def("__call__", &ProgressCalls::call);
+  py::class_<LoopBody>(module, "LoopBody").def("__call__", &LoopBody::call);
   module.release();
   return true;
 }
@@ -145,6 +154,10 @@ py::object Convert<std::stringstream>::to(const std::stringstream &value) {
 
 py::object Convert<ProgressFunc>::to(const ProgressFunc &value) {
   return value ? host_object(ProgressCalls{value}) : py::none();
+}
+
+py::object Convert<popops::CountedLoopBodyType>::to(const popops::CountedLoopBodyType &value) {
+  return host_object(LoopBody{value});
 }
 
 py::object callback_object(StreamCallbackHandle handle) { return host_object(StreamCalls{std::move(handle.callback)}); }

@@ -19,7 +19,7 @@ import click
 
 from popvision.formats.errors import FormatError
 from popvision.opened.printable import printable
-from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environment
+from popvision.sweep.profiled_child import CONSTANTS, TARGETS, profiling_environment, program_command
 
 
 class _Run(click.Command):
@@ -93,7 +93,7 @@ def command(
         environment["POPVISION_CHECK"] = check
     with _made(folder):
         before = _written(folder)
-        code = _run([sys.executable, program, *arguments], os.environ | environment, folder, before)
+        code = _run(program_command(program, arguments), os.environ | environment, folder, before)
         click.echo(_ending(folder, directory, before, code, program), err=True)
     raise SystemExit(code)
 

@@ -14,7 +14,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 
 from popvision.sweep.plan import Limits, Point, SweepError
 from popvision.sweep.process_tree import descendants, resident_bytes
-from popvision.sweep.profiled_child import profiling_environment
+from popvision.sweep.profiled_child import profiling_environment, program_command
 from popvision.sweep.program_files import PlannedFiles
 from popvision.sweep.sweep_folder import SweepFolder, storage_error
 
@@ -77,7 +76,7 @@ class PointProcess:
             compat = made["PYTHONPATH"].partition(os.pathsep)[0]
             made["PYTHONPATH"] = os.pathsep.join((compat, point.environment["PYTHONPATH"]))
         return subprocess.Popen(
-            [sys.executable, point.program, *point.arguments],
+            program_command(point.program, point.arguments),
             cwd=point.folder,
             env=environment | made,
             stdin=subprocess.DEVNULL,

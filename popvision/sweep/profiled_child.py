@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from popvision.package_data import package_folder
@@ -66,3 +67,10 @@ def profiling_environment(
     paths = [str(package_folder("compat")), os.environ.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return environment
+
+
+def program_command(program: str | Path, arguments: Sequence[str]) -> list[str]:
+    """How a program is run: a compiled one by itself, a script by this Python."""
+    with Path(program).open("rb") as file:
+        compiled = file.read(4) == b"\x7fELF"
+    return [str(Path(program).absolute()), *arguments] if compiled else [sys.executable, str(program), *arguments]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pytest
+
 import popvision
+from popvision import pva
 from tests.cpp.building import HERE
 
 
@@ -44,3 +48,65 @@ def test_a_name_that_is_not_there_does_not_compile(shell):
     )
     refused = shell.run("g++ lacking.cpp -lpoplar -o lacking", code=1)
     assert "orderTheStars" in refused.stderr
+
+
+def test_libraries_compute_what_numpy_computes(shell):
+    rows = [[float(word) for word in line.split()] for line in shell.printed("libraries").splitlines()]
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    softmax = np.exp(a) / np.exp(a).sum(axis=1, keepdims=True)
+    expected = [
+        a @ a,
+        (a + 1) * a - np.sqrt(a),
+        a + 0.5,
+        10 - a,
+        a * a + a / 2,
+        [*a.sum(axis=0), *a.max(axis=1)],
+        a,
+        softmax,
+        np.sort(-a.ravel()),
+        np.full(4, 3.0 + 0 + 1 + 2 + 3 + 4),
+        np.zeros(4),
+        np.ones(4),
+    ]
+    assert rows[:-1] == [pytest.approx(np.ravel(values), abs=2e-3) for values in expected]
+    assert rows[-1] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(("way", "code"), [("return", 0), ("static", 0), ("exit", 3)])
+def test_output_reports_and_trace_are_whole_however_a_program_ends(shell, way, code):
+    _run_and_end(shell, way, code)
+    (trace,) = (shell.folder / "report").glob("*.pvti")
+    (process,) = pva.openTrace(trace).processes
+    labels = {event.label for thread in process.threads for event in thread.events}
+    assert "first run" in labels
+
+
+@pytest.mark.parametrize("way", ["throw", "abort"])
+def test_runs_that_ended_are_in_the_report_after_a_crash(shell, way):
+    _run_and_end(shell, way, 134)
+
+
+def _run_and_end(shell, way: str, code: int) -> None:
+    shell.build("exits")
+    ended = shell.run(
+        f"./exits {way} | cat; exit ${{PIPESTATUS[0]}}",
+        code=code,
+        POPLAR_ENGINE_OPTIONS='{"autoReport.all":"true","autoReport.directory":"report"}',
+        PVTI_OPTIONS='{"enable":"true","directory":"report"}',
+    )
+    assert ended.stdout == "t: [4 5]\ndone\n"
+    assert len(popvision.open(shell.folder / "report" / "profile.pop").runs()) == 1
+
+
+def test_reports_of_engines_and_files(shell):
+    options = '{"autoReport.all":"true","autoReport.directory":"report"}'
+    total = shell.printed("reports", POPLAR_ENGINE_OPTIONS=options)
+    assert int(total) > 0
+    profiles = [str(path) for path in shell.folder.glob("report/**/profile.pop")]
+    assert total in [shell.run(f"./reports {profile}").stdout for profile in profiles]
+
+
+def test_popvision_run_runs_a_compiled_program(shell):
+    shell.build("exits")
+    assert shell.run("popvision run -d here ./exits exit", code=3).stdout == "t: [4 5]\ndone\n"
+    assert (shell.folder / "here" / "profile.pop").exists()

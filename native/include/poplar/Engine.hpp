@@ -8,6 +8,7 @@
 #include <poplar/Executable.hpp>
 #include <poplar/Program.hpp>
 #include <poplar/StreamCallback.hpp>
+#include <pva/pva.hpp>
 
 namespace poplar {
 
@@ -19,6 +20,12 @@ class TimerTimePoint : public bridge::Handle {
 public:
   using bridge::Handle::Handle;
   TimerTimePoint() = default;
+};
+
+/// Options of single runs.
+class RuntimeOptions : public bridge::Handle {
+public:
+  RuntimeOptions(const OptionFlags &flags = {});
 };
 
 /// Runs the programs of a graph on a device.
@@ -42,10 +49,12 @@ public:
   Engine &operator=(Engine &&) noexcept = default;
 
   void prepare(const Device &device);
+  void prepare(const Device &device, const RuntimeOptions &runOptions);
   void deploy();
   /// Put the program and initial values on the device.
   void load(const Device &device);
   void run(unsigned prog = 0, const std::string &debugName = "");
+  void run(unsigned prog, const std::string &debugName, const RuntimeOptions &options);
   /// End the running program; another thread may call it.
   void stop();
   void loadAndRun(const Device &device, unsigned prog = 0);
@@ -55,6 +64,8 @@ public:
   void resetExecutionProfile();
   void disableExecutionProfiling();
   void enableExecutionProfiling();
+  /// The report of this engine's compilation and runs.
+  pva::Report getReport(bool reportExecution = true);
   void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {});
   void reportIntervals(std::ostream &outputStream);
 

@@ -1,5 +1,4 @@
-// Poplar's exceptions. Each carries the simulator's sentence; what it has no exception for is a
-// poplar_error.
+// Poplar's exceptions. Each carries the simulator's sentence; what has no exception of its own is a poplar_error.
 #ifndef poplar_exceptions_hpp
 #define poplar_exceptions_hpp
 

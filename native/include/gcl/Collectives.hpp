@@ -1,0 +1,28 @@
+#ifndef gcl_Collectives_hpp
+#define gcl_Collectives_hpp
+
+#include <poplar/Graph.hpp>
+
+#define GCL_REST                                                                                                       \
+  poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {},                                      \
+      const poplar::OptionFlags &options = {}
+
+namespace gcl {
+
+enum class CollectiveOperator { ADD, MEAN, MUL, MIN, MAX, LOGICAL_AND, LOGICAL_OR, SQUARE_ADD };
+
+/// Each replica gives a tensor and receives what all give, combined or one after another.
+poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, CollectiveOperator op,
+                                     GCL_REST);
+void allReduceInPlaceCrossReplica(poplar::Graph &graph, poplar::Tensor &data, CollectiveOperator op, GCL_REST);
+poplar::Tensor reduceScatterCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, CollectiveOperator op,
+                                         GCL_REST);
+poplar::Tensor allGatherCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, GCL_REST);
+poplar::Tensor allToAllCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, GCL_REST);
+poplar::Tensor broadcastCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, GCL_REST);
+
+} // namespace gcl
+
+#undef GCL_REST
+
+#endif
