@@ -1,2 +1,2 @@
 from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule, RecomputationMode
-from simulator.frontends.tensorflow.refused_names import pipeline
+from simulator.frontends.tensorflow.pipelining import OptimizerFunctionOutput, PipelineStageOptions, pipeline

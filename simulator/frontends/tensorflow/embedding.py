@@ -1,7 +1,8 @@
 """`embedding_ops`: rows of a table on the device, and of one that stays on the host.
 
 A table of the host is a NumPy array while it is registered with a session. Each lookup of a program calls the host in
-its middle for the rows, and each gradient gives the host their slopes, which SGD takes off the table at once.
+its middle for the rows, and each gradient gives the host their slopes, which SGD takes off the table at once, or after
+some mini-batches the sum of theirs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def embedding_lookup(
 
 
 class HostEmbeddingOptimizerSpec:
-    """SGD with a rate, for the rows of a table of the host."""
+    """SGD with a rate, for the rows of a table of the host: the only optimizer that upstream has for them."""
+
+    batches = 1  #: mini-batches whose gradients are added up for an update
 
     def __init__(self, learning_rate: float, optimizer_name: str | None = None) -> None:
         """Raises poplar_error for another optimizer and for a rate that is no number."""
@@ -60,17 +63,47 @@ class HostEmbeddingOptimizerSpec:
         return self._rate
 
 
+class HostEmbeddingSGDGAOptimizerSpec(HostEmbeddingOptimizerSpec):
+    """SGD with the sum of the gradients of `accumulation_factor` mini-batches. Mini-batches of an update that is not
+    complete when the session's registration ends are dropped, as on the device."""
+
+    def __init__(self, learning_rate: float, accumulation_factor: int) -> None:
+        """Raises poplar_error for a factor that is no whole number from 1 on."""
+        super().__init__(learning_rate)
+        if not isinstance(accumulation_factor, int) or accumulation_factor < 1:
+            raise poplar_error(f"accumulation_factor is a whole number from 1 on, but it is {accumulation_factor!r}.")
+        self.batches = accumulation_factor
+
+    def get_accumulation_factor(self) -> int:
+        return self.batches
+
+
 class HostEmbedding:
     """A table [rows, width] that stays on the host. Its values are the session's variable outside `register`."""
 
     def __init__(
-        self, name: str, embedding_tensor: Any, optimizer_spec: HostEmbeddingOptimizerSpec | None = None
+        self,
+        name: str,
+        embedding_tensor: Any,
+        partition_strategy: str = "TOKEN",
+        optimizer_spec: HostEmbeddingOptimizerSpec | None = None,
     ) -> None:
-        """Without `optimizer_spec` it is not trained. Raises ValueError for what is no variable of two dimensions."""
+        """Without `optimizer_spec` it is not trained. `partition_strategy`, TOKEN or ENCODING, says how replicas
+        share a table; there is one. Raises ValueError for what is no variable of two dimensions, no optimizer and no
+        strategy."""
+        if optimizer_spec is not None and not isinstance(optimizer_spec, HostEmbeddingOptimizerSpec):
+            raise ValueError("HostEmbedding optimizer_spec is not a HostEmbeddingOptimizerSpec or None")
+        if partition_strategy not in ("TOKEN", "ENCODING"):
+            raise ValueError(f"Unknown partition strategy {partition_strategy}")
         if len(getattr(embedding_tensor, "shape", ())) != 2 or not hasattr(embedding_tensor, "load"):
             raise ValueError(f"The table of the HostEmbedding '{name}' is a variable of two dimensions.")
         self._name, self._variable, self._spec = name, embedding_tensor, optimizer_spec
         self._table: AnyArray | None = None
+        self._waiting: list[tuple[AnyArray, AnyArray]] = []  #: (rows, slopes) of mini-batches of the next update
+
+    def get_embedding_tensor(self) -> Any:
+        """The variable of the session."""
+        return self._variable
 
     def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
         """Raises poplar_error: sessions register the table."""
@@ -88,6 +121,7 @@ class HostEmbedding:
         finally:
             self._variable.load(self._table, session)
             self._table = None
+            self._waiting.clear()
 
     def lookup(self, indices: Any, clip_indices: bool = True) -> Any:
         """Rows by the numbers `indices`, [*indices, width], in a function for the device. With `clip_indices` numbers
@@ -123,7 +157,11 @@ class HostEmbedding:
     def _descend(self, numbers: AnyArray, slope: AnyArray) -> AnyArray:
         assert self._spec is not None
         table = self._registered()
-        np.subtract.at(table, numbers, (self._spec.get_learning_rate() * slope).astype(table.dtype))
+        self._waiting.append((numbers, slope))
+        if len(self._waiting) == self._spec.batches:
+            for rows, one in self._waiting:
+                np.subtract.at(table, rows, (self._spec.get_learning_rate() * one).astype(table.dtype))
+            self._waiting.clear()
         return np.zeros((), table.dtype)
 
     def _registered(self) -> AnyArray:
@@ -136,9 +174,14 @@ class HostEmbedding:
 
 
 def create_host_embedding(
-    name: str, shape: Any, dtype: Any, optimizer_spec: HostEmbeddingOptimizerSpec | None = None, initializer: Any = None
+    name: str,
+    shape: Any,
+    dtype: Any,
+    partition_strategy: str = "TOKEN",
+    optimizer_spec: HostEmbeddingOptimizerSpec | None = None,
+    initializer: Any = None,
 ) -> HostEmbedding:
     """A table of the host with a variable of its own."""
     with tf.device("cpu"):
         variable = _v1.get_variable(name, shape, dtype, initializer, trainable=False, use_resource=True)
-    return HostEmbedding(name, variable, optimizer_spec)
+    return HostEmbedding(name, variable, partition_strategy, optimizer_spec)

@@ -22,7 +22,8 @@ from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.capture.sharding import on_shard
 from simulator.frontends.tensorflow.device_clusters import DEVICE
 from simulator.frontends.tensorflow.graph_programs import install
-from simulator.frontends.tensorflow.session_calls import device_call
+from simulator.frontends.tensorflow.pipelining import calls_of
+from simulator.frontends.tensorflow.session_calls import device_call, for_calls
 from simulator.frontends.tensorflow.system import CompiledFunction
 
 install()
@@ -43,9 +44,10 @@ def compile(computation: Callable[..., Any], inputs: Sequence[Any] = ()) -> Any:
         captured = capture_function(trace)
     shapes = [tuple(one.shape.as_list()) for one in trace.graph.outputs]
     if tf.executing_eagerly():
-        function = CompiledFunction(captured, shapes)
-        return [tf.constant(one) for one in function.run([one.numpy() for one in tensors])]
-    call = device_call(captured, trace.graph.outputs, tensors, trace.control)
+        calls = calls_of(trace.graph)
+        function = CompiledFunction(captured, shapes, calls)
+        return [tf.constant(one) for one in function.run(for_calls([one.numpy() for one in tensors], calls))]
+    call = device_call(captured, trace.graph.outputs, tensors, trace.control, calls_of(trace.graph))
     return call.outputs or call.done
 
 

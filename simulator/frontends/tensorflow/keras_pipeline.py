@@ -216,15 +216,21 @@ def _is_input(layer: Any) -> bool:
     return isinstance(layer, keras.layers.InputLayer)
 
 
-def set_accumulation(
-    options: Pipelining, method: str, steps: int | None, reduction: Any, normalize: bool | None, others: dict[str, Any]
-) -> None:
-    """Take the options of a model's method. Raises ValueError for a number below 1, TypeError for unknown options."""
-    for name, value in others.items():
+def say_unchanged(method: str, options: dict[str, Any]) -> None:
+    """Say which of a pipeline's options change nothing; those that are left out are no options. Raises TypeError for
+    options that there are not."""
+    for name, value in options.items():
         if name not in _WITHOUT_EFFECT:
             raise TypeError(f"{method} has no option {name!r}.")
         if value not in (None, False):
             print(_UNCHANGED.format(name=name, method=method), file=sys.stderr)
+
+
+def set_accumulation(
+    options: Pipelining, method: str, steps: int | None, reduction: Any, normalize: bool | None, others: dict[str, Any]
+) -> None:
+    """Take the options of a model's method. Raises ValueError for a number below 1, TypeError for unknown options."""
+    say_unchanged(method, others)
     if steps is not None:
         if not isinstance(steps, int) or steps < 1:
             raise ValueError(

@@ -66,6 +66,10 @@ class IPUOutfeedQueue:
         self._elements: list[Sequence[AnyArray]] = []
 
     @property
+    def mode(self) -> IPUOutfeedMode:
+        return self._mode
+
+    @property
     def enqueued(self) -> bool:
         """Whether the graph at hand, or one that it traced, enqueues."""
         return tf.compat.v1.get_default_graph() in self._graphs

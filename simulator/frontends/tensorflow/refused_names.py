@@ -47,8 +47,3 @@ IPUPipelineEstimator = _refused("ipu_pipeline_estimator.IPUPipelineEstimator", _
 IPUPipelineEstimatorSpec = _refused("ipu_pipeline_estimator.IPUPipelineEstimatorSpec", _ESTIMATOR)
 IPURunConfig = _refused("ipu_run_config.IPURunConfig", _ESTIMATOR)
 RunConfig = _refused("ipu_run_config.RunConfig", _ESTIMATOR)
-
-_STAGES = (
-    "stages of functions do not overlap; put operators on IPUs by scopes.ipu_shard, or layers by PipelineStage of Keras"
-)
-pipeline = _refused("pipelining_ops.pipeline", _STAGES)

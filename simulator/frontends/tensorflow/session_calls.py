@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.gen_resource_variable_ops import assign_variable_op, read_variable_op
 
@@ -34,14 +35,19 @@ class DeviceCall:
 
 
 def device_call(
-    captured: CapturedFunction, results: Sequence[Any], tensors: Sequence[Any], control: Sequence[Any] = ()
+    captured: CapturedFunction,
+    results: Sequence[Any],
+    tensors: Sequence[Any],
+    control: Sequence[Any] = (),
+    calls: int = 1,
 ) -> DeviceCall:
     """Add the call to the graph at hand. `results` are the traced results, whose shapes and types the outputs get;
-    `tensors` the arguments; `control` what runs before."""
+    `tensors` the arguments; `control` what runs before; one run calls the function `calls` times
+    on the same arguments."""
     shapes = [tuple(one.shape.as_list()) for one in results]
     names = [name for name, _ in captured.program.updates]
     types = {name: tf.as_dtype(dtype) for name, dtype in captured.variable_dtypes.items()}
-    program = _SessionProgram(captured, shapes)
+    program = _SessionProgram(captured, shapes, calls)
     with tf.device(_HOST), tf.control_dependencies(list(control)):
         values = _values(captured, types)
         made = tf.numpy_function(
@@ -79,12 +85,18 @@ def _values(captured: CapturedFunction, types: dict[str, Any]) -> list[Any]:
     ]
 
 
+def for_calls(arrays: Sequence[AnyArray], calls: int) -> list[AnyArray]:
+    """The arguments of a run that calls its function several times, each time on the same arrays."""
+    return list(arrays) if calls == 1 else [np.broadcast_to(one, (calls, *np.shape(one))) for one in arrays]
+
+
 class _SessionProgram:
     """What the operator in the session's graph runs."""
 
-    def __init__(self, captured: CapturedFunction, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, captured: CapturedFunction, shapes: Sequence[tuple[int, ...]], calls: int) -> None:
         self._variables = SessionVariables()
-        self._function = CompiledFunction(captured, shapes, variables=self._variables)
+        self._calls = calls
+        self._function = CompiledFunction(captured, shapes, calls, variables=self._variables)
         self._handles = [id(one) for one in captured.variables.values()]
         self._written = [id(captured.variables[name]) for name, _ in captured.program.updates]
 
@@ -96,7 +108,7 @@ class _SessionProgram:
         """Results and new values of variables, from arguments and values of variables."""
         count = len(arrays) - len(self._handles)
         self._variables.give(dict(zip(self._handles, arrays[count:], strict=True)))
-        results = self._function.run(arrays[:count])
+        results = self._function.run(for_calls(arrays[:count], self._calls))
         return [*results, *self._variables.newest(self._written)]
 
 

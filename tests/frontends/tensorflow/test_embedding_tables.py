@@ -15,6 +15,7 @@ from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, r
 from simulator.frontends.tensorflow.embedding import (
     HostEmbedding,
     HostEmbeddingOptimizerSpec,
+    HostEmbeddingSGDGAOptimizerSpec,
     create_host_embedding,
     embedding_lookup,
 )
@@ -60,7 +61,9 @@ def test_rows_of_a_table_are_looked_up_and_trained() -> None:
 
 
 def host_table(spec: HostEmbeddingOptimizerSpec | None) -> HostEmbedding:
-    return create_host_embedding("table", [4, 3], tf.float32, spec, v1.constant_initializer(TABLE))
+    return create_host_embedding(
+        "table", [4, 3], tf.float32, optimizer_spec=spec, initializer=v1.constant_initializer(TABLE)
+    )
 
 
 def test_a_table_of_the_host_is_trained_in_a_loop() -> None:
@@ -92,6 +95,33 @@ def test_a_table_of_the_host_is_trained_in_a_loop() -> None:
         np.testing.assert_allclose(session.run(embedding._variable), table, rtol=1e-4, atol=1e-6)
 
 
+def test_gradients_of_several_mini_batches_are_added_up() -> None:
+    embedding = create_host_embedding(
+        "table", [4, 3], tf.float32, "ENCODING", HostEmbeddingSGDGAOptimizerSpec(0.1, 2), v1.constant_initializer(TABLE)
+    )
+    ids = v1.placeholder(tf.int32, [2, 2])
+
+    def net(given: Any) -> Any:
+        def body(_: Any) -> Any:
+            loss = tf.reduce_sum(embedding.lookup(given) ** 2)
+            with tf.control_dependencies([v1.train.GradientDescentOptimizer(0.1).minimize(loss)]):
+                return tf.identity(loss)
+
+        return repeat(5, body, [0.0])
+
+    [result] = compile(net, [ids])
+    numbers, table = np.minimum(IDS, 3), TABLE.astype(np.float64)
+    for _ in range(2):  # the fifth mini-batch waits for a sixth, which does not come
+        slope = 2 * table[numbers]
+        for _ in range(2):
+            np.subtract.at(table, numbers, 0.1 * slope)
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        with embedding.register(session):
+            session.run(result, {ids: IDS})
+        np.testing.assert_allclose(session.run(embedding.get_embedding_tensor()), table, rtol=1e-4, atol=1e-6)
+
+
 def test_without_an_optimizer_rows_stay_as_they_are() -> None:
     embedding = host_table(None)
     ids = v1.placeholder(tf.int32, [2, 2])
@@ -108,6 +138,10 @@ def test_without_an_optimizer_rows_stay_as_they_are() -> None:
 def test_what_a_table_of_the_host_cannot_do_is_named() -> None:
     with pytest.raises(poplar_error, match=r"trained by SGD with a number as its rate here, not by Adam with 0.1"):
         HostEmbeddingOptimizerSpec(0.1, "Adam")
+    with pytest.raises(poplar_error, match="accumulation_factor is a whole number from 1 on, but it is 0"):
+        HostEmbeddingSGDGAOptimizerSpec(0.1, 0)
+    with pytest.raises(ValueError, match="Unknown partition strategy ROW"):
+        create_host_embedding("other", [4, 3], tf.float32, "ROW")
     with pytest.raises(ValueError, match="is a variable of two dimensions"):
         HostEmbedding("table", tf.zeros([2, 2]))
     with pytest.raises(poplar_error, match=r"is no operation to fetch here; run the session in `with embedding.reg"):

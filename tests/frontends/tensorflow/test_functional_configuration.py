@@ -278,7 +278,6 @@ def test_synthetic_data_leaves_out_inputs_and_outputs(monkeypatch: pytest.Monkey
         ),
         (lambda: names.IPURunConfig(), r"ipu_run_config.IPURunConfig does not work here: .*train a Keras model in the"),
         (lambda: names.IPUPipelineEstimator(), "ipu_pipeline_estimator.IPUPipelineEstimator does not work here"),
-        (lambda: names.pipeline([]), r"pipelining_ops.pipeline does not work here: .*or layers by PipelineStage of Ke"),
         (lambda: ipu_shard([0, 1]), r"scopes.ipu_shard\(\[0, 1\]\) does not work here: an operator runs on one IPU"),
         (
             lambda: names.partials_type("half"),

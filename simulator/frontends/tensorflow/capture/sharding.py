@@ -40,7 +40,7 @@ class Sharding:
         branch only operators with a number get one.
 
         Raises CaptureError for a body on several IPUs."""
-        ipu = _marked(op)
+        ipu = shard_of(op)
         if ipu is not None and IS_GRADIENT not in place.annotations:
             same = self._of_modules.setdefault(place.module, ipu) == ipu
             self._of_modules[place.module] = ipu if same else None
@@ -75,7 +75,7 @@ class Sharding:
         return known[-1] if known else None
 
 
-def _marked(op: Any) -> int | None:
+def shard_of(op: Any) -> int | None:
     """The number on an operator."""
     try:
         return int(op.get_attr(_ATTRIBUTE))

@@ -1,0 +1,376 @@
+"""`pipelining_ops.pipeline`: a model of TensorFlow 1 in stages of functions on the IPUs of a device.
+
+A run of the compiled program calls the stages once for each micro-batch: the operators of a stage, their gradients and
+the updates of its variables are on the stage's IPU. Gradients are added up in variables; each IPU has one branch, taken
+with the last micro-batch of an update, in which the optimiser updates its variables. The stages of a micro-batch run
+one after the other, and micro-batch after micro-batch, as the schedule Sequential does, whatever schedule is asked for;
+results are those of all schedules.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import tensorflow as tf
+
+from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.capture.sharding import on_shard, shard_of
+from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue, body_arguments
+from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule, RecomputationMode, say_unchanged
+from simulator.frontends.tensorflow.optimizers import IpuOptimizer
+from simulator.frontends.tensorflow.outfeed_queue import IPUOutfeedMode, IPUOutfeedQueue
+
+_v1 = tf.compat.v1
+_calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def calls_of(graph: Any) -> int:
+    """How often one run calls a traced computation: once for each micro-batch of its pipeline, else once."""
+    return _calls.get(graph, 1)
+
+
+class PipelineStageOptions:
+    """Options of Poplar for one stage; they change nothing here."""
+
+    def __init__(self, convolution_options: Any = None, matmul_options: Any = None, slice_options: Any = None) -> None:
+        """Raises TypeError for what is no dictionary."""
+        given = {"convolution": convolution_options, "matmul": matmul_options, "slice": slice_options}
+        for name, one in given.items():
+            if one and not isinstance(one, dict):
+                raise TypeError(f"PipelineStageOptions.{name}_options must be dictionary.")
+
+
+class OptimizerFunctionOutput:
+    """What trains a pipeline: an optimiser of `tf.compat.v1.train` and the loss that it makes smaller."""
+
+    def __init__(
+        self,
+        opt: Any,
+        loss: Any,
+        compute_gradients_args: Sequence[Any] | None = None,
+        compute_gradients_kwargs: Mapping[str, Any] | None = None,
+        apply_gradients_args: Sequence[Any] | None = None,
+        apply_gradients_kwargs: Mapping[str, Any] | None = None,
+        variables: Sequence[Any] | None = None,
+        tape: Any = None,
+        gradient_capture_context: Any = None,
+        captured_gradient_outfeed: Any = None,
+    ) -> None:
+        """`variables`: what a `tape` gives the gradients of. Raises TypeError for what is no optimiser, poplar_error
+        for captured gradients."""
+        if not isinstance(opt, _v1.train.Optimizer):
+            raise TypeError(f"opt is not an optimizer of tf.compat.v1.train, but {type(opt).__name__}.")
+        if gradient_capture_context is not None or captured_gradient_outfeed is not None:
+            raise poplar_error("A pipeline captures no gradients here; leave gradient_capture_context out.")
+        self.opt, self.loss, self.tape, self.variables = opt, loss, tape, list(variables or [])
+        self._compute = list(compute_gradients_args or []), dict(compute_gradients_kwargs or {})
+        self.apply = list(apply_gradients_args or []), dict(apply_gradients_kwargs or {})
+
+    def gradients(self) -> list[tuple[Any, Any]]:
+        """(gradient, variable) of all that the loss depends on."""
+        if self.tape is not None:
+            pairs = zip(self.tape.gradient(self.loss, self.variables), self.variables, strict=True)
+        else:
+            positional, named = self._compute
+            pairs = self.opt.compute_gradients(self.loss, *positional, **named)
+        return [(tf.convert_to_tensor(one), variable) for one, variable in pairs if one is not None]
+
+
+@dataclass
+class _Pipeline:
+    """One pipeline of a trace. `batches`: micro-batches of an update."""
+
+    name: str
+    ipus: Sequence[int]
+    batches: int
+    scale: float
+    dtype: Any
+    done: list[Any] = field(default_factory=list)  #: operations of a micro-batch
+
+    def forward(self, stages: Sequence[Callable[..., Any]], inputs: list[Any], queue: IPUInfeedQueue | None) -> Any:
+        """What the last stage gives, as it gives it."""
+        given, named = list(inputs), dict[str, Any]()
+        result: Any = None
+        graph = _v1.get_default_graph()
+        for number, (stage, ipu) in enumerate(zip(stages, self.ipus, strict=True)):
+            with on_shard(graph, ipu), tf.name_scope(f"{self.name}_stage_{number}"):
+                if not number and queue is not None:
+                    more, named = body_arguments(queue._dequeue())
+                    given += more
+                result = stage(*given, **named)
+            named = {}
+            given = [one for one in _as_list(result) if not isinstance(one, tf.Operation)]
+            self.done += [one for one in _as_list(result) if isinstance(one, tf.Operation)]
+        return given[0] if len(given) == 1 else given
+
+    def counter(self) -> Any:
+        """The number of this micro-batch within its update, from 1 on."""
+        with on_shard(_v1.get_default_graph(), self.ipus[0]):
+            count = self._variable("count", (), tf.int32)
+            number = tf.identity(count.assign_add(1))
+            with tf.control_dependencies([number]):
+                self.done.append(count.assign(tf.math.floormod(number, self.batches), read_value=False))
+            return number
+
+    def update(self, trained: OptimizerFunctionOutput, number: Any) -> None:
+        """Add gradients up; with the last micro-batch each IPU updates its variables."""
+        by_ipu: dict[int, list[tuple[Any, Any]]] = {}
+        for gradient, variable in trained.gradients():
+            by_ipu.setdefault(_ipu_of(variable, self.ipus[-1]), []).append((gradient, variable))
+        if not by_ipu:
+            raise ValueError("The loss of the pipeline depends on no variable that can be trained.")
+        for count, (ipu, pairs) in enumerate(sorted(by_ipu.items())):
+            self._update_on(ipu, pairs, trained, _own(trained.opt) if count else trained.opt, number)
+
+    def _update_on(
+        self, ipu: int, pairs: list[tuple[Any, Any]], trained: OptimizerFunctionOutput, opt: Any, number: Any
+    ) -> None:
+        graph = _v1.get_default_graph()
+        variables = [variable for _, variable in pairs]
+        with on_shard(graph, ipu):
+            sums = [self._variable(one.op.name, one.shape, self._type(one, gradient)) for gradient, one in pairs]
+            added = [
+                one.assign_add(tf.cast(gradient, one.dtype) * tf.cast(self.scale, one.dtype), read_value=False)
+                for one, (gradient, _) in zip(sums, pairs, strict=True)
+            ]
+        opt._create_slots(variables)
+        positional, named = trained.apply
+
+        def apply() -> Any:
+            gradients = [one.read_value() for one in sums]
+            applied = opt.apply_gradients(list(zip(gradients, variables, strict=True)), *positional, **named)
+            with tf.control_dependencies([applied]):
+                zeroed = [one.assign(tf.zeros_like(one), read_value=False) for one in sums]
+            with tf.control_dependencies(zeroed):
+                return tf.constant(True)
+
+        with on_shard(graph, ipu), tf.control_dependencies(added):
+            self.done.append(tf.cond(tf.equal(number, self.batches), apply, lambda: tf.constant(False)).op)
+
+    def send_sums(self, queue: IPUOutfeedQueue, values: Any, dtype: Any, number: Any) -> None:
+        """Enqueue the sums of `values` over the micro-batches of an update."""
+        flat = [tf.convert_to_tensor(one) for one in tf.nest.flatten(values)]
+        graph = _v1.get_default_graph()
+        with on_shard(graph, self.ipus[-1]):
+            sums = []
+            for place, one in enumerate(flat):
+                wanted = dtype(one) if callable(dtype) else dtype
+                sums.append(self._variable(f"outfeed_{place}", one.shape, wanted or one.dtype))
+            added = [
+                sum_.assign_add(tf.cast(one, sum_.dtype), read_value=False)
+                for sum_, one in zip(sums, flat, strict=True)
+            ]
+
+        def send() -> Any:
+            packed = tf.nest.pack_sequence_as(values, [one.read_value() for one in sums])
+            with tf.control_dependencies([queue.enqueue(packed)]):
+                zeroed = [one.assign(tf.zeros_like(one), read_value=False) for one in sums]
+            with tf.control_dependencies(zeroed):
+                return tf.constant(True)
+
+        with on_shard(graph, self.ipus[-1]), tf.control_dependencies(added):
+            self.done.append(tf.cond(tf.equal(number, self.batches), send, lambda: tf.constant(False)).op)
+
+    def _type(self, variable: Any, gradient: Any) -> Any:
+        wanted = self.dtype(variable) if callable(self.dtype) else self.dtype
+        return gradient.dtype if wanted is None else wanted
+
+    def _variable(self, name: str, shape: Any, dtype: Any) -> Any:
+        return _v1.get_variable(
+            f"{self.name}/accumulated/{name}",
+            shape,
+            dtype,
+            _v1.zeros_initializer(),
+            trainable=False,
+            use_resource=True,
+        )
+
+
+def pipeline(
+    computational_stages: Sequence[Callable[..., Any]],
+    gradient_accumulation_count: int | None = None,
+    gradient_accumulation_dtype: Any = None,
+    gradient_accumulation_for_captured_grads: bool = True,
+    repeat_count: int = 1,
+    batch_serialization_iterations: int = 1,
+    inputs: Any = None,
+    infeed_queue: IPUInfeedQueue | None = None,
+    outfeed_queue: IPUOutfeedQueue | None = None,
+    optimizer_function: Callable[..., OptimizerFunctionOutput] | None = None,
+    device_mapping: Sequence[int] | None = None,
+    pipeline_schedule: PipelineSchedule | None = None,
+    recomputation_mode: RecomputationMode | None = None,
+    outfeed_loss: bool = False,
+    accumulate_outfeed: bool = False,
+    accumulate_outfeed_dtype: Any = None,
+    outfeed_mask: Sequence[bool] | None = None,
+    reduction_method: Any = "SUM",
+    name: str | None = None,
+    pipeline_depth: int | None = None,
+    **others: Any,
+) -> Any:
+    """An operation that runs the stages `gradient_accumulation_count` times, and that `repeat_count` times, in a
+    function for `ipu_compiler.compile`, of which it is the last. Each stage takes what the one before it gives; the
+    first takes `inputs`, then an element of the infeed. What the last one gives goes to the outfeed: as it is, the loss
+    alone (`outfeed_loss`), without the parts that `outfeed_mask` names, or summed over an update. With
+    `optimizer_function`, which takes what the last stage gives, variables are trained by the sum or mean of the
+    gradients. `pipeline_depth` is the count of the SDKs before 2.0. Schedules, recomputation and what is offloaded
+    change no results; a line says that they change nothing.
+
+    Raises ValueError, TypeError and NotImplementedError as upstream for arguments that do not fit, poplar_error for a
+    second pipeline in a function, and outside one."""
+    count = pipeline_depth if gradient_accumulation_count is None else gradient_accumulation_count
+    ipus = _checked_mapping(computational_stages, device_mapping, batch_serialization_iterations)
+    _check_counts(count, repeat_count, batch_serialization_iterations)
+    _check_queues(infeed_queue, outfeed_queue, accumulate_outfeed)
+    _check_sent(optimizer_function, outfeed_loss, outfeed_mask)
+    _say_what_changes_nothing(pipeline_schedule, recomputation_mode, others)
+    graph: Any = _v1.get_default_graph()
+    if not hasattr(graph, "outer_graph") or graph in _calls:
+        raise poplar_error(
+            "pipelining_ops.pipeline stands once in a function that ipu_compiler.compile takes; put it there, and a "
+            "second one into a function of its own."
+        )
+    assert count is not None
+    batches = count * batch_serialization_iterations
+    made = _Pipeline(name or "pipeline", ipus, batches, _scale(reduction_method, count), gradient_accumulation_dtype)
+    first = [tf.convert_to_tensor(one) for one in ([] if inputs is None else _as_list(inputs))]
+    results = made.forward(computational_stages, first, infeed_queue)
+    trained = None if optimizer_function is None else optimizer_function(*_as_list(results))
+    number = made.counter() if trained is not None or accumulate_outfeed else None
+    sent = _sent(results, trained, outfeed_loss, outfeed_mask)
+    if _as_list(sent) and outfeed_queue is None:
+        raise ValueError("The last computational stage has outputs, so the pipeline needs an outfeed_queue.")
+    if outfeed_queue is not None:
+        if accumulate_outfeed:
+            made.send_sums(outfeed_queue, sent, accumulate_outfeed_dtype, number)
+        else:
+            with on_shard(graph, ipus[-1]):
+                made.done.append(outfeed_queue.enqueue(sent))
+    if trained is not None:
+        made.update(trained, number)
+    _calls[graph] = batches * repeat_count
+    return tf.group(*made.done)
+
+
+def _sent(results: Any, trained: OptimizerFunctionOutput | None, loss: bool, mask: Sequence[bool] | None) -> Any:
+    """What goes to the outfeed."""
+    if loss and trained is not None:
+        return trained.loss
+    if not mask:
+        return results
+    flat = _as_list(results)
+    if len(mask) != len(flat):
+        raise ValueError(f"outfeed_mask has {len(mask)} entries for the {len(flat)} outputs of the last stage.")
+    kept = [one for one, leaves_out in zip(flat, mask, strict=True) if not leaves_out]
+    return kept[0] if len(kept) == 1 else kept
+
+
+def _ipu_of(variable: Any, otherwise: int) -> int:
+    """The IPU of the stage that reads a variable. Raises poplar_error for stages on several."""
+    graph: Any = _v1.get_default_graph()
+    handle = graph.capture(variable.handle)
+    shards = [shard_of(one) for one in handle.consumers() if one.type == "ReadVariableOp"]
+    found = {one for one in shards if one is not None}
+    if len(found) > 1:
+        raise poplar_error(
+            f"The variable '{variable.name}' is read by pipeline stages on the IPUs {sorted(found)}; put these stages "
+            "on one IPU by device_mapping."
+        )
+    return found.pop() if found else otherwise
+
+
+def _own(opt: Any) -> Any:
+    """The same optimiser with states of its own: each IPU updates by itself, shared states (Adam's powers) included."""
+    own = copy.copy(opt)
+    own._slots, own._non_slot_dict, own._deferred_slot_restorations = {}, {}, {}
+    if isinstance(own, IpuOptimizer):
+        own._opt = _own(own._opt)
+    return own
+
+
+def _scale(method: Any, count: int) -> float:
+    """What gradients are multiplied by. Raises ValueError for an unknown method."""
+    text = str(getattr(method, "name", method)).upper()
+    if text not in ("SUM", "MEAN", "RUNNING_MEAN"):
+        raise ValueError(f"reduction_method must be SUM, MEAN or RUNNING_MEAN, but it is {text}.")
+    return 1.0 if text == "SUM" else 1.0 / count
+
+
+def _as_list(values: Any) -> list[Any]:
+    return [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
+
+
+def _checked_mapping(stages: Any, mapping: Any, serialization: int) -> list[int]:
+    """The IPU of each stage."""
+    if not isinstance(stages, list | tuple):
+        raise TypeError("computational_stages argument needs to be a list or a tuple.")
+    if len(stages) < 2:
+        raise ValueError("Pipeline requires at least two computational stages.")
+    chosen = mapping if mapping is not None else [0] * len(stages) if serialization > 1 else list(range(len(stages)))
+    if not isinstance(chosen, list | tuple):
+        raise TypeError("device_mapping argument needs to be a list or a tuple.")
+    if len(chosen) != len(stages):
+        raise ValueError(f"Each stage must be mapped to an IPU: {len(chosen)} mappings != {len(stages)} stages")
+    if not all(isinstance(one, int) and one >= 0 for one in chosen):
+        raise poplar_error(f"device_mapping has one IPU for each stage here, a number from 0 on, but it is {chosen}.")
+    if serialization > 1 and len(set(chosen)) != 1:
+        raise NotImplementedError(
+            "When using batch serialization, all the pipeline stages need to be mapped to a single IPU."
+        )
+    return list(chosen)
+
+
+def _check_counts(count: Any, repeat: Any, serialization: Any) -> None:
+    if count is None:
+        raise ValueError("gradient_accumulation_count must be specified.")
+    given = {
+        "gradient_accumulation_count": count,
+        "repeat_count": repeat,
+        "batch_serialization_iterations": serialization,
+    }
+    for name, one in given.items():
+        if not isinstance(one, int | np.integer) or one < 1:
+            raise ValueError(f"{name} is a whole number from 1 on here, but it is {one!r}.")
+
+
+def _check_queues(infeed: Any, outfeed: Any, accumulates: bool) -> None:
+    if infeed is not None and not isinstance(infeed, IPUInfeedQueue):
+        raise TypeError("infeed_queue is not an instance of ipu_infeed_queue.IPUInfeedQueue")
+    if outfeed is not None and not isinstance(outfeed, IPUOutfeedQueue):
+        raise TypeError("outfeed_queue is not an instance of ipu_outfeed_queue.IPUOutfeedQueue")
+    if not accumulates:
+        return
+    if outfeed is None:
+        raise ValueError("An outfeed_queue must be provided when accumulate_outfeed is True.")
+    if outfeed.mode is not IPUOutfeedMode.ALL:
+        raise ValueError("To accumulate the outfeed, it must be in IPUOutfeedMode ALL.")
+
+
+def _check_sent(optimizer_function: Any, loss: bool, mask: Any) -> None:
+    if mask and not optimizer_function:
+        raise ValueError("An optimizer_function must be provided when outfeed_mask is set.")
+    if loss and not optimizer_function:
+        raise ValueError("An optimizer_function must be provided when outfeed_loss is True.")
+    if loss and mask:
+        raise ValueError("Only one of `outfeed_loss` and `outfeed_mask` can be set.")
+
+
+def _say_what_changes_nothing(schedule: Any, recomputation: Any, others: dict[str, Any]) -> None:
+    if schedule is not None and not isinstance(schedule, PipelineSchedule):
+        raise TypeError("The given pipeline_schedule is not a member of the PipelineSchedule enumeration.")
+    if recomputation is not None and not isinstance(recomputation, RecomputationMode):
+        raise TypeError("The given recomputation_mode is not a member of the RecomputationMode enumeration.")
+    if others.pop("continuous_weight_updates", False):
+        raise NotImplementedError("Continuous weight updates are currently not supported.")
+    said = dict(others)
+    if schedule is not PipelineSchedule.Sequential:
+        said["pipeline_schedule"] = schedule or PipelineSchedule.Grouped
+    if recomputation not in (None, RecomputationMode.Auto):
+        said["recomputation_mode"] = recomputation
+    say_unchanged("pipelining_ops.pipeline", said)
