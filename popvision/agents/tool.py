@@ -70,11 +70,7 @@ class Tool:
 
     def all_arguments(self) -> tuple[Argument, ...]:
         """Its own arguments, with the name of the report and the page."""
-        first = (
-            (Argument("report", "string", f"Name of the {self.subject}, from list_reports.", ""),)
-            if self.subject
-            else ()
-        )
+        first = (Argument("report", "string", f"A {self.subject} of list_reports.", ""),) if self.subject else ()
         return first + self.arguments + PAGE
 
     def schema(self) -> dict[str, Any]:
@@ -112,6 +108,6 @@ class Tool:
 
 
 PAGE = (
-    Argument("limit", "integer", "Maximum number of rows; an answer also ends at 40,000 bytes.", 50, low=1, high=500),
-    Argument("cursor", "string", "next_cursor of the previous page, with the same arguments; omit for the first.", ""),
+    Argument("limit", "integer", "Rows at most; an answer ends at 40,000 bytes.", 50, low=1, high=500),
+    Argument("cursor", "string", "next_cursor of the page before, other arguments unchanged.", ""),
 )

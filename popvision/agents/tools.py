@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from popvision.agents.catalogue import Catalogue
+from popvision.agents.question_tools import question_tool
 from popvision.agents.tool import Argument, Tool
 from popvision.analysis.trace.kernels import KERNEL_QUESTIONS
 from popvision.answers.insights import insights_answer
 from popvision.answers.kernels import kernels_answer
 from popvision.answers.liveness import SHOWN, liveness_answer
-from popvision.answers.operations import operations_answer
-from popvision.answers.page import Page, page_of, with_name
+from popvision.answers.page import Page, page_of
 from popvision.answers.trace import trace_statistics_answer
 from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
-from popvision.opened.operation_questions import OPERATION_ORDERS
 from popvision.opened.report import OpenedReport
 from popvision.query import VIEWS, Limits, ask
 from popvision.query.view import Column
+from popvision.questions import QUESTIONS
 
 _NAME = Argument("name", "string", "Only rows whose name contains this text (any case).", "")
 _IPU = Argument("ipu", "integer", "Figures of this IPU; all IPUs by default.", low=0, high=1e6)
@@ -51,11 +51,6 @@ def _tree(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, 
     return tree_answer(catalogue.report(given["report"]), page, **chosen)
 
 
-def _operations(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    chosen = {key: given[key] for key in ("layer", "level", "under", "by", "ipu", "name")}
-    return operations_answer(catalogue.report(given["report"]), page, **chosen)
-
-
 def _liveness(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     chosen = {key: given[key] for key in ("show", "index", "ipu", "tile", "name")}
     return liveness_answer(catalogue.report(given["report"]), page, **chosen)
@@ -64,33 +59,6 @@ def _liveness(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[s
 def _insights(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
     answer = insights_answer(catalogue.report(given["report"]).source)
     return {key: value for key, value in answer.items() if key != "findings"} | _page(answer["findings"], page)
-
-
-def _explain(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    table = catalogue.report(given["report"]).explain(given["program"], given["tile"])
-    return _rows(table, page, program=given["program"])
-
-
-def _tiles(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report = catalogue.report(given["report"])
-    if given["tile"] is not None:
-        return _rows(with_name(report.tile_variables(given["tile"]), given["name"]), page, tile=given["tile"])
-    return _rows(_largest_first(report.tiles(), given["by"]), page, by=given["by"])
-
-
-def _exchanges(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
-    report = catalogue.report(given["report"])
-    if given["program"] is not None:
-        return _rows(_largest_first(report.messages(given["program"]), "message_bytes"), page, program=given["program"])
-    return _rows(
-        _largest_first(with_name(report.exchanges(), given["name"], ("name", "type")), "total_received_bytes"), page
-    )
-
-
-def _largest_first(table: Any, column: str) -> Any:
-    ordered = table.sort_values(column, ascending=False, kind="stable")
-    ordered.attrs = table.attrs
-    return ordered
 
 
 def _views(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[str, Any]:
@@ -132,16 +100,7 @@ def _kernels(catalogue: Catalogue, given: dict[str, Any], page: Page) -> dict[st
     return kernels_answer([catalogue.trace(given["report"])], given["show"], page, name=given["name"])
 
 
-_TILE_ORDERS = (
-    "including_gaps_bytes",
-    "excluding_gaps_bytes",
-    "gaps_bytes",
-    "always_live_bytes",
-    "not_always_live_bytes",
-    "overflowed_bytes",
-)
-
-TOOLS = {
+_WRITTEN = {
     each.name: each
     for each in (
         Tool("list_reports", "Names of the reports and host traces on offer.", _list, subject=""),
@@ -172,20 +131,6 @@ TOOLS = {
             ),
         ),
         Tool(
-            "operations",
-            "Calls of a software layer (for example poplin::matMul) with cycles, code bytes, floating point operations "
-            "(flops), exchanged bytes and memory bytes; percentages are of report totals. Needs debug information.",
-            _operations,
-            (
-                Argument("layer", "string", "Software layer; by default the framework's, else PopLibs.", ""),
-                Argument("level", "integer", "Group by this many parts of the name; 0 = none.", 0, low=0, high=100),
-                Argument("under", "string", "Only operations whose names begin with these parts.", ""),
-                Argument("by", "string", "Column to sort by.", "total_cycles", choices=tuple(OPERATION_ORDERS)),
-                _IPU,
-                _NAME,
-            ),
-        ),
-        Tool(
             "liveness",
             "Live memory in bytes over the static order of the program: its peaks, and the variables live at the "
             "highest peak, at one liveness index, or always; or the curve. Covers a replica, an IPU or a tile.",
@@ -205,30 +150,6 @@ TOOLS = {
             "Ask this first.",
             _insights,
             (),
-        ),
-        Tool(
-            "explain",
-            "The terms of a figure (cycles or bytes) with formula, publication and provenance (exact, fitted, guess), "
-            "for one program, or for the total cycles and memory of the report.",
-            _explain,
-            (Argument("program", "integer", "Program id.", low=0, high=1e12), _TILE),
-        ),
-        Tool(
-            "tiles",
-            "Memory of each tile in bytes, fullest first; with `tile`, the contents of that tile by category and name.",
-            _tiles,
-            (
-                _TILE,
-                Argument("by", "string", "Column to sort by.", _TILE_ORDERS[0], choices=_TILE_ORDERS),
-                _NAME,
-            ),
-        ),
-        Tool(
-            "exchanges",
-            "Programs that move data: bytes received and sent per execution and over all runs, messages, bandwidth in "
-            "bytes per cycle (achieved and possible); with `program`, its messages from tile to tile in bytes.",
-            _exchanges,
-            (Argument("program", "integer", "Program id.", low=0, high=1e12), _NAME),
         ),
         Tool("views", "Views for `query`: columns with meaning and [unit].", _views, subject=""),
         Tool(
@@ -260,6 +181,12 @@ TOOLS = {
             subject="trace",
         ),
     )
+}
+
+
+#: Every tool by name: those above, which answer more than one question, and one for each other question with rows.
+TOOLS: dict[str, Tool] = _WRITTEN | {
+    name: question_tool(question) for name, question in QUESTIONS.items() if question.has_rows and name not in _WRITTEN
 }
 
 

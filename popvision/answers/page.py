@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from popvision.analysis.report.figure import plain_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,18 +36,9 @@ def page_of(table: pd.DataFrame, page: Page) -> dict[str, Any]:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A dict per row with int, float, str, bool or None."""
-    columns = {str(name): [json_value(value) for value in table[name].tolist()] for name in table.columns}
+    """A dict per row with int, float, str, bool or None (NA, NaN and infinity)."""
+    columns = {str(name): plain_values(table[name]) for name in table.columns}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def json_value(value: Any) -> Any:
-    """The value for JSON; NA, NaN and infinity become None."""
-    import pandas as pd
-
-    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value.item() if hasattr(value, "item") else value
 
 
 def with_name(table: pd.DataFrame, text: str, columns: tuple[str, ...] = ("name",)) -> pd.DataFrame:

@@ -1,42 +1,35 @@
-"""`popvision export`: a table of a report as CSV or JSON."""
+"""`popvision export`: all rows of a question as CSV or JSON."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from popvision.cli.console import progress
+from popvision.cli.question_commands import QuestionGroup, question_command
+
+if TYPE_CHECKING:
+    from popvision.questions import Question
 
 
-@click.command(name="export")
-@click.argument("table", type=click.Choice(["intervals", "tiles", "steps", "liveness"]))
-@click.argument("report", type=click.Path(path_type=Path))
-@click.option(
-    "--format", "format_", type=click.Choice(["csv", "json"]), default="csv", show_default=True, help="Format."
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File; stdout by default.")
-def command(table: str, report: Path, format_: str, output: Path | None) -> None:
-    """Write a table of REPORT, a profile.pop or its folder.
-
-    \b
-    intervals  begin, end and numbers of tiles that compute, exchange and sync
-    tiles      bytes of memory of each tile
-    steps      cycles of every execution step on every IPU
-    liveness   live bytes at each liveness index
-    """
+def _run(
+    question: Question[Any, Any], report: Path, arguments: dict[str, Any], format_: str, output: Path | None
+) -> None:
     from popvision.analysis.report.origin import provenance_line
     from popvision.analysis.report.source import ReportSource
-    from popvision.export.tables import TABLES
+    from popvision.export.tables import exported
     from popvision.export.writing import WRITERS, write_file
 
     source = ReportSource(report)
-    with progress(f"Reading {table}"):
-        columns = TABLES[table](source)
-    if not columns:
+    with progress(f"Reading {question.name}"):
+        columns = exported(question, source, arguments)
+    if not any(len(column) for column in columns.values()):
         click.echo(
-            f"popvision: {source.label} holds no data for {table!r}; run the program with autoReport.all.", err=True
+            f"popvision: {source.label} holds no rows of {question.name!r}; run the program with autoReport.all.",
+            err=True,
         )
         raise SystemExit(1)
     provenance, write = provenance_line(source), WRITERS[format_]
@@ -45,3 +38,20 @@ def command(table: str, report: Path, format_: str, output: Path | None) -> None
     else:
         write_file(output, lambda stream: write(columns, provenance, stream))
         click.echo(f"Wrote {output}", err=True)
+
+
+def _command(question: Question[Any, Any]) -> click.Command:
+    formats, file = click.Choice(["csv", "json"]), click.Path(path_type=Path, dir_okay=False)
+    return question_command(
+        question,
+        _run,
+        click.option("--format", "format_", type=formats, default="csv", show_default=True, help="Format."),
+        click.option("-o", "--output", type=file, help="File; stdout by default."),
+    )
+
+
+command = QuestionGroup(
+    name="export",
+    make=_command,
+    help="Write the rows of a question to REPORT as CSV or JSON: popvision export steps REPORT -o steps.csv.",
+)

@@ -55,13 +55,13 @@ def command(
     """Show the operations of REPORT: calls of a software layer, with cycles over all recorded runs, code, floating
     point operations, exchanged bytes and memory of everything created under them. Rows add up to the
     report's totals."""
-    from popvision.answers.operations import operations_answer
     from popvision.answers.page import Page
+    from popvision.answers.question import question_answer
+    from popvision.questions import operations
 
+    chosen = {"layer": layer, "level": level, "under": under, "by": by, "ipu": ipu}
     with open_report(report) as opened:
-        answer = operations_answer(
-            opened, Page(offset, limit), layer=layer, level=level, under=under, by=by, ipu=ipu, name=name
-        )
+        answer = question_answer(operations.operations, opened.source, Page(offset, limit), chosen, name=name)
         show(answer, as_json, _items)
 
 

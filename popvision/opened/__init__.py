@@ -34,6 +34,8 @@ def open_path(
     from popvision.formats.folder import PROFILE_NAME
     from popvision.formats.foreign_traces.recognition import is_foreign_trace
 
+    if not isinstance(path, str | os.PathLike):
+        raise FormatError(f"popvision.open takes one path, not {str(path)[:100]}; call it once for each report.")
     path = Path(path)
     if not path.is_dir() and (path.suffix == ".pvti" or is_foreign_trace(path)):
         return _trace(path, debug)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from popvision.analysis.report.figure_titles import opened_frame
 from popvision.analysis.report.origin import provenance_line
 from popvision.formats.errors import FormatError, NotRecordedError
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
+    from popvision.questions import Answer
 
 #: Suffix of a column's name -> its unit.
 UNITS = {
@@ -59,14 +61,9 @@ def labelled(table: pd.DataFrame, provenance: str, **facts: Any) -> pd.DataFrame
     return table
 
 
-def report_frame(source: ReportSource, columns: Mapping[str, Any], **facts: Any) -> pd.DataFrame:
-    """`frame` with the provenance of a report."""
-    return frame(columns, report_provenance(source), **facts)
-
-
-def report_table(source: ReportSource, table: pd.DataFrame, **facts: Any) -> pd.DataFrame:
-    """`labelled` with the provenance of a report."""
-    return labelled(table, report_provenance(source), **facts)
+def answer_frame(source: ReportSource, answer: Answer) -> pd.DataFrame:
+    """The rows of an answer; `attrs` "units", "provenance" and its facts."""
+    return labelled(opened_frame(answer.table), report_provenance(source), **answer.facts)
 
 
 def report_provenance(source: ReportSource) -> str:

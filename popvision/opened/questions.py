@@ -1,28 +1,26 @@
-"""The common part of an opened report and an opened trace: a source until it is closed, its card, the exceptions."""
+"""The common part of an opened report and an opened trace: a source until it is closed, its card, its questions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import target_of
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.cards import Card
+from popvision.opened.frames import answer_frame
+from popvision.questions import Answer, Question
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    import pandas as pd
     from rich.table import Table
 
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
-
-
-class NoSuchError(FormatError, ValueError):
-    """An argument names a tile, an IPU, a program ... that the report does not have, or is invalid."""
 
 
 class Opened(Generic[S]):
@@ -70,33 +68,22 @@ class Opened(Generic[S]):
         return self._card().html()
 
 
-def question(answer: Callable[Concatenate[ReportSource, P], R]) -> Callable[Concatenate[Opened[ReportSource], P], R]:
-    """The method of an opened report that gives `answer` its source. It raises FormatError or NotRecordedError with one
-    sentence; bad arguments raise NoSuchError."""
+@overload
+def asked(question: Question[P, Answer]) -> Callable[Concatenate[Opened[ReportSource], P], pd.DataFrame]: ...
 
-    @wraps(answer)
-    def method(self: Opened[ReportSource], /, *arguments: P.args, **named: P.kwargs) -> R:
-        source = self.source
-        try:
-            return answer(source, *arguments, **named)
-        except (FormatError, NotRecordedError):
-            raise
-        except (ValueError, IndexError, KeyError) as error:
-            text = str(error.args[0] if error.args else error).rstrip(".")
-            raise NoSuchError(f"{source.label}: {text}.") from error
 
+@overload
+def asked(question: Question[P, R]) -> Callable[Concatenate[Opened[ReportSource], P], R]: ...
+
+
+def asked(question: Question[P, Any]) -> Callable[Concatenate[Opened[ReportSource], P], Any]:
+    """The method of an opened report that asks a question: a DataFrame for rows, else the array or dict. It raises
+    FormatError or NotRecordedError with one sentence; bad arguments raise NoSuchError."""
+
+    @wraps(question)
+    def method(self: Opened[ReportSource], /, *arguments: P.args, **named: P.kwargs) -> Any:
+        answer = question(self.source, *arguments, **named)
+        return answer_frame(self.source, answer) if isinstance(answer, Answer) else answer
+
+    method.__doc__ = "\n\n".join(part for part in (question.about, question.raises, question.columns_text()) if part)
     return method
-
-
-def check_tile(source: ReportSource, tile: int) -> None:
-    """Raise ValueError for a tile that the report does not have."""
-    count = target_of(source).num_tiles
-    if not 0 <= tile < count:
-        raise ValueError(f"tile {tile} does not exist: this report has tiles 0 to {count - 1}")
-
-
-def check_ipu(source: ReportSource, ipu: int) -> None:
-    """Raise ValueError for an IPU that the report does not have."""
-    count = target_of(source).num_ipus
-    if not 0 <= ipu < count:
-        raise ValueError(f"IPU {ipu} does not exist: this report has IPUs 0 to {count - 1}")

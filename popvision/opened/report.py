@@ -6,23 +6,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from popvision import questions
 from popvision.analysis.report.source import ReportSource
+from popvision.formats.errors import FormatError
 from popvision.formats.integrity import Loss, Verified, summed
-from popvision.opened import (
-    exchange_questions,
-    execution_questions,
-    liveness_questions,
-    memory_questions,
-    operation_questions,
-    program_questions,
-    source_questions,
-    summary_questions,
-)
 from popvision.opened.cards import report_card
-from popvision.opened.questions import Opened, question
+from popvision.opened.frames import frame, report_provenance
+from popvision.opened.questions import Opened, asked
 from popvision.opened.trace import OpenedTrace
+from popvision.query import Limits, ask
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from popvision.pva import Report
 
 
@@ -67,67 +63,77 @@ class OpenedReport(Opened[ReportSource]):
         return self.source.verified
 
     # The entire report.
-    summary = question(summary_questions.summary)
-    target = question(summary_questions.target)
-    options = question(summary_questions.options)
-    facts = question(summary_questions.facts)
-    files = question(summary_questions.files)
-    query = question(summary_questions.query)
+    summary = asked(questions.entire_report.summary)
+    target = asked(questions.entire_report.target)
+    options = asked(questions.entire_report.options)
+    facts = asked(questions.entire_report.facts)
+    files = asked(questions.entire_report.files)
 
     # Memory of tiles.
-    tiles = question(memory_questions.tiles)
-    memory = question(memory_questions.memory)
-    memory_totals = question(memory_questions.memory_totals)
-    variables = question(memory_questions.variables)
-    lowered_variables = question(memory_questions.lowered_variables)
-    tile_variables = question(memory_questions.tile_variables)
-    variable_bytes_by_tile = question(memory_questions.variable_bytes_by_tile)
-    tile_peak = question(memory_questions.tile_peak)
-    tile_vertices = question(memory_questions.tile_vertices)
-    binary_bytes = question(memory_questions.binary_bytes)
+    tiles = asked(questions.memory.tiles)
+    memory = asked(questions.memory.memory)
+    memory_totals = asked(questions.memory.memory_totals)
+    variables = asked(questions.memory.variables)
+    lowered_variables = asked(questions.memory.lowered_variables)
+    tile_variables = asked(questions.memory.tile_variables)
+    variable_bytes_by_tile = asked(questions.memory.variable_bytes_by_tile)
+    tile_peak = asked(questions.memory.tile_peak)
+    tile_vertices = asked(questions.memory.tile_vertices)
+    binary_bytes = asked(questions.memory.binary_bytes)
 
     # Live memory over the static order of programs, and over time.
-    liveness = question(liveness_questions.liveness)
-    live_variables = question(liveness_questions.live_variables)
-    peak_variables = question(liveness_questions.peak_variables)
-    always_live_variables = question(liveness_questions.always_live_variables)
-    live_ranges = question(liveness_questions.live_ranges)
-    liveness_over_time = question(liveness_questions.liveness_over_time)
+    liveness = asked(questions.liveness.liveness)
+    live_variables = asked(questions.liveness.live_variables)
+    peak_variables = asked(questions.liveness.peak_variables)
+    always_live_variables = asked(questions.liveness.always_live_variables)
+    live_ranges = asked(questions.liveness.live_ranges)
+    liveness_over_time = asked(questions.liveness.liveness_over_time)
 
     # Programs, compute sets, vertices and the sources of their figures.
-    programs = question(program_questions.programs)
-    tree = question(program_questions.tree)
-    program_tiles = question(program_questions.program_tiles)
-    compute_sets = question(program_questions.compute_sets)
-    vertices = question(program_questions.vertices)
-    vertices_by_tile = question(program_questions.vertices_by_tile)
-    vertex_types = question(program_questions.vertex_types)
-    compared_programs = question(program_questions.compared_programs)
-    explain = question(program_questions.explain)
+    programs = asked(questions.programs.programs)
+    tree = asked(questions.programs.tree)
+    program_tiles = asked(questions.programs.program_tiles)
+    compute_sets = asked(questions.vertices.compute_sets)
+    vertices = asked(questions.vertices.vertices)
+    vertices_by_tile = asked(questions.vertices.vertices_by_tile)
+    vertex_types = asked(questions.vertices.vertex_types)
+    compared_programs = asked(questions.programs.compared_programs)
+    explain = asked(questions.programs.explain)
 
     # Calls of a software layer, and lines of the program.
-    operations = question(operation_questions.operations)
-    source_files = question(source_questions.source_files)
-    source_lines = question(source_questions.source_lines)
-    debug_contexts = question(source_questions.debug_contexts)
+    operations = asked(questions.operations.operations)
+    source_files = asked(questions.source_lines.source_files)
+    source_lines = asked(questions.source_lines.source_lines)
+    debug_contexts = asked(questions.source_lines.debug_contexts)
 
     # Data that moves.
-    exchanges = question(exchange_questions.exchanges)
-    messages = question(exchange_questions.messages)
-    host_copies = question(exchange_questions.host_copies)
+    exchanges = asked(questions.exchange.exchanges)
+    messages = asked(questions.exchange.messages)
+    host_copies = asked(questions.exchange.host_copies)
 
     # Recorded execution.
-    runs = question(execution_questions.runs)
-    steps = question(execution_questions.steps)
-    steps_on_ipu = question(execution_questions.steps_on_ipu)
-    cycles_by_tile = question(execution_questions.cycles_by_tile)
-    begins_by_tile = question(execution_questions.begins_by_tile)
-    phases = question(execution_questions.phases)
-    intervals = question(execution_questions.intervals)
-    window = question(execution_questions.window)
-    grouped_steps = question(execution_questions.grouped_steps)
-    worker_lanes = question(execution_questions.worker_lanes)
-    blocks = question(execution_questions.blocks)
+    runs = asked(questions.execution.runs)
+    steps = asked(questions.execution.steps)
+    steps_on_ipu = asked(questions.execution.steps_on_ipu)
+    cycles_by_tile = asked(questions.execution.cycles_by_tile)
+    begins_by_tile = asked(questions.execution.begins_by_tile)
+    phases = asked(questions.execution.phases)
+    intervals = asked(questions.execution.intervals)
+    window = asked(questions.execution.window)
+    grouped_steps = asked(questions.execution.grouped_steps)
+    worker_lanes = asked(questions.execution.worker_lanes)
+    blocks = asked(questions.execution.blocks)
+
+    def query(self, sql: str, *, timeout: float = 30.0, most_rows: int = 1_000_000) -> pd.DataFrame:
+        """Read-only SQL over the views of docs/query.md, such as "select tile, gaps_bytes from tiles order by 2 desc".
+
+        Raises FormatError for SQL that is wrong, writes, takes longer than `timeout` seconds or gives more than
+        `most_rows` rows."""
+        answer = ask(self.source.reader.path, sql, Limits(seconds=timeout, rows=most_rows))
+        if answer.more:
+            raise FormatError(f"the query gives more than {most_rows:,} rows; narrow it or raise `most_rows`.")
+        columns = {name: [row[place] for row in answer.rows] for place, name in enumerate(answer.columns)}
+        return frame(columns, report_provenance(self.source))
 
     @property
     def pva(self) -> Report:

@@ -15,7 +15,8 @@ from popvision.arrays import Float64Array, UInt32Array
 from popvision.formats.integrity import Loss, Verified, summed
 from popvision.opened.cards import trace_card
 from popvision.opened.frames import frame, labelled
-from popvision.opened.questions import NoSuchError, Opened
+from popvision.opened.questions import Opened
+from popvision.questions import NoSuchError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popvision.query.view import view
+from popvision.questions import execution
 
 _STEP = "steps s JOIN programs p ON p.id = s.program JOIN program_types k ON k.id = p.type"
 
@@ -18,17 +19,18 @@ EXECUTION = (
         "A row per recorded run.",
         "runs",
         """
-        run | id | | number of the run
-        name | name | | name passed to Engine.run
-        program_index | program_index | | control program that ran
+        run | id
+        name | name
+        program_index | program_index
         first_step | first_step | | its first execution step
-        steps | n_steps | | its execution steps
-        run_cycles | cycles | cycles | device time
-        device_us | cycles / clock_hz() * 1e6 | us | device time
-        host_start_us | host_start_us | us | since the epoch, host clock
-        host_us | host_end_us - host_start_us | us | host clock
-        truncated | truncated | | 1 = the cap on recorded steps was reached
+        steps | n_steps
+        run_cycles | cycles
+        device_us | cycles / clock_hz() * 1e6
+        host_start_us | host_start_us
+        host_us | host_end_us - host_start_us
+        truncated | truncated
         """,
+        of=execution.RUNS,
     ),
     view(
         "execution_steps",
@@ -36,26 +38,27 @@ EXECUTION = (
         "syncs on hardware that counted on one tile per IPU or device (debug.computeInstrumentationLevel).",
         f"{_STEP} JOIN steps_by_ipu i ON i.step_id = s.id",
         f"""
-        step | s.id | | number of the execution step, over all runs
+        step | s.id
         ipu | i.ipu | | IPU
-        run | s.run | | run
-        program | s.program | | program
-        type | k.name | | its type
-        phase | phase_of(k.name) | | compute, exchange, global exchange, host or sync; NULL for types that take no time
-        name | p.name | | its debug name
-        compute_set | s.compute_set | | its compute set, -1 for none
-        step_cycles | i.cycles | cycles | length of the step on the IPU; lengths add up to the total
+        run | s.run
+        program | s.program
+        type | k.name
+        phase | phase_of(k.name)
+        name | p.name
+        compute_set | s.compute_set
+        step_cycles | i.cycles
         begin_cycle | {_known("i.cycles_base + i.all_cycles_from_min")} | cycles | first begin over its tiles
         end_cycle | i.cycles_base + i.all_cycles_to_max | cycles | last end over its tiles
-        active_tiles | i.active_tiles | | tiles that take part
-        tile_cycles | {_known("i.tile_cycles")} | cycles | sum over tiles
-        longest_tile_cycles | {_known("i.max_cycles")} | cycles | maximum over tiles
-        data_in_bytes | i.data_in | bytes | received
-        data_out_bytes | i.data_out | bytes | sent
-        tile_balance | {_known("i.tile_balance")} | 0 to 1 | mean / maximum of cycles over all tiles
-        active_tile_balance | {_known("i.active_tile_balance")} | 0 to 1 | the same over tiles that take part
+        active_tiles | i.active_tiles
+        tile_cycles | {_known("i.tile_cycles")}
+        longest_tile_cycles | {_known("i.max_cycles")}
+        data_in_bytes | i.data_in
+        data_out_bytes | i.data_out
+        tile_balance | {_known("i.tile_balance")}
+        active_tile_balance | {_known("i.active_tile_balance")}
         cycles_array | {_known("i.cycles_array")} | | array id for array_value(cycles_array, tile on the IPU)
         """,
+        of=execution.STEPS_ON_IPU,
     ),
     view(
         "program_cycles",
@@ -88,9 +91,10 @@ EXECUTION = (
         WHERE phase IS NOT NULL GROUP BY ipu, phase""",
         f"""
         ipu | ipu | | IPU
-        phase | phase | | compute, exchange, global exchange, host or sync
-        tile_cycles | {_known("sum(c)", "phase")} | cycles | sum over tiles
+        phase | phase
+        tile_cycles | {_known("sum(c)", "phase")}
         """,
+        of=execution.PHASE_COLUMNS,
     ),
     view(
         "cycles_by_tile",
@@ -115,14 +119,15 @@ EXECUTION = (
         blocks b, json_each(array_rows(b.program_array, b.kind_array, b.start_array, b.end_array)) j
         LEFT JOIN programs p ON p.id = j.value ->> 0""",
         """
-        run | b.run | | run
+        run | b.run
         tile | b.tile | | tile
-        program | j.value ->> 0 | | program, -1 for an overflow
-        name | p.name | | its debug name
-        kind | block_kind(j.value ->> 1) | | common, overflow, flush, stream copy
-        begin_cycle | j.value ->> 2 | cycles | on the axis of the steps
-        end_cycle | j.value ->> 3 | cycles | on the axis of the steps
+        program | j.value ->> 0
+        name | p.name
+        kind | block_kind(j.value ->> 1)
+        begin_cycle | j.value ->> 2
+        end_cycle | j.value ->> 3
         """,
+        of=execution.BLOCKS,
         fast="tile = N",
     ),
 )

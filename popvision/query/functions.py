@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.analysis.report.figure import plain_values
 from popvision.analysis.report.tile_knowledge import phases_of_tiles_unknown
 from popvision.arrays import AnyArray
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.array_reader import read_arrays
 from popvision.formats.profile.arrays import widened
-from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, PHASE_OF_TYPE, STREAM_COPY
+from popvision.formats.profile.model import BLOCK_KINDS, PHASE_OF_TYPE
 from popvision.kept import BoundedCache
+from popvision.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-#: Kind of a block of lightweight profiling -> its name.
-BLOCK_KINDS = {COMMON: "common", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
 
 _CACHE_BYTES = 64 << 20
 
@@ -59,6 +58,8 @@ class ArrayFunctions:
             "live_variable_rows": (1, self._live_variables),
             "operation_rows": (0, self._operations),
             "operation_programs": (0, self._operation_programs),
+            "physical_tile": (1, self._physical_tile),
+            "question_rows": (1, self._question_rows),
         }
         for name, (count, function) in functions.items():
             db.create_function(name, count, self._recording_problems(function), deterministic=True)
@@ -123,6 +124,20 @@ class ArrayFunctions:
     def _value(self, id: Any, at: Any) -> int | None:
         values = self._array(id)
         return int(values[at]) if values is not None and isinstance(at, int) and 0 <= at < len(values) else None
+
+    def _physical_tile(self, tile: Any) -> int | None:
+        target = self._source.reader.target()
+        if target.physical_tile is None or not len(target.physical_tile) or not isinstance(tile, int):
+            return None
+        return int(target.physical_tile[tile % target.tiles_per_ipu])
+
+    def _question_rows(self, name: Any) -> str | None:
+        """The rows of a question with its defaults, a list each."""
+        question = QUESTIONS.get(name)
+        if question is None or not question.has_rows:
+            return None
+        columns = [plain_values(figure.values) for figure in question(self._source).table]
+        return json.dumps(list(zip(*columns, strict=True)))
 
     def _lowered_variables(self, tile: Any) -> str | None:
         low = self._source.reader.lowered_tile(tile) if isinstance(tile, int) else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from popvision.analysis.memory.tile_ranking import TILES
 from popvision.query.view import view
+from popvision.questions import liveness, memory
 
 _FACT = "(SELECT value FROM meta WHERE key = 'target')"
 
@@ -33,18 +35,23 @@ MEMORY = (
     view(
         "tiles",
         "Memory of each tile of all IPUs.",
-        "memory_by_tile",
+        "(SELECT *, rank() OVER (ORDER BY total DESC) AS place FROM memory_by_tile ORDER BY tile)",
         """
-        tile | tile | | tile, counted over all IPUs
-        ipu | tile / tiles_per_ipu() | | its IPU
-        capacity_bytes | bytes_per_tile() | bytes | memory of the tile
-        including_gaps_bytes | total | bytes | highest used address
-        excluding_gaps_bytes | excluding_gaps | bytes | bytes in use, a shared address once
-        gaps_bytes | total - excluding_gaps | bytes | unused bytes below the highest used address
-        always_live_bytes | always_live | bytes | bytes of always-live variables
-        not_always_live_bytes | not_always_live | bytes | maximum of not-always-live bytes over liveness indices
-        overflowed_bytes | overflowed | bytes | bytes beyond the tile's memory
+        rank | place
+        tile | tile
+        ipu | tile / tiles_per_ipu()
+        physical_tile | physical_tile(tile)
+        capacity_bytes | bytes_per_tile()
+        including_gaps_bytes | total
+        excluding_gaps_bytes | excluding_gaps
+        gaps_bytes | total - excluding_gaps
+        always_live_bytes | always_live
+        not_always_live_bytes | not_always_live
+        peak_live_bytes | always_live + not_always_live
+        overflowed_bytes | overflowed
+        excess_bytes | max(total - bytes_per_tile(), 0)
         """,
+        of=TILES,
     ),
     view(
         "tile_categories",
@@ -69,12 +76,13 @@ MEMORY = (
         FROM memory_arrays GROUP BY 1, 2, 3) t
         JOIN var_categories c ON c.id = t.category JOIN var_regions r ON r.id = t.region""",
         """
-        category | c.name | | memory category
-        region | r.name | | nonInterleaved, interleaved or overflowed
-        overlapped | t.overlapped | | 1 = another allocation uses these addresses too
-        total_bytes | t.size | bytes | sum over all tiles
-        largest_tile_bytes | t.most | bytes | on the tile with most
+        category | c.name
+        region | r.name
+        overlapped | t.overlapped
+        total_bytes | t.size
+        largest_tile_bytes | t.most
         """,
+        of=memory.MEMORY_TOTALS,
     ),
     view(
         "tile_variables",
@@ -84,24 +92,26 @@ MEMORY = (
         """
         tile | v.tile | | tile
         ipu | v.tile / tiles_per_ipu() | | its IPU
-        category | c.name | | memory category
-        name | s.string | | name of the variable
-        size_bytes | v.size_bytes | bytes | bytes of the variable on the tile
+        category | c.name
+        name | s.string
+        size_bytes | v.size_bytes
         """,
+        of=memory.TILE_VARIABLES,
     ),
     view(
         "graph_variables",
         "Variables before lowering, pseudo-variables such as vertexCode included.",
         "json_each(graph_variable_rows()) j",
         """
-        variable | j.key | | number of the variable, or of a part of it that lives at other times
-        name | j.value ->> 0 | | its debug name
-        total_bytes | j.value ->> 1 | bytes | over all tiles
-        always_live | j.value ->> 2 | | 1 = live at every liveness index
-        eq_class | j.value ->> 3 | | its class in live_ranges, -1 for none
-        debug_id | j.value ->> 4 | | its debug context, -1 for none
+        variable | j.key
+        name | j.value ->> 0
+        total_bytes | j.value ->> 1
+        always_live | j.value ->> 2
+        eq_class | j.value ->> 3
+        debug_id | j.value ->> 4
         part_of | j.value ->> 5 | | variable that it is a part of: its own number, but for further parts
         """,
+        of=memory.VARIABLES,
     ),
     view(
         "lowered_variables",
@@ -111,16 +121,17 @@ MEMORY = (
         LEFT JOIN vars_string_table s ON s.id = j.value ->> 6
         LEFT JOIN var_categories c ON c.id = j.value ->> 2 LEFT JOIN var_regions r ON r.id = j.value ->> 3""",
         """
-        id | t.first_id + j.key | | id of the allocation
+        id | t.first_id + j.key
         tile | t.tile | | tile
-        name | s.string | | name of the allocation
-        variable | j.value ->> 4 | | row of graph_variables, -1 for none
-        category | c.name | | memory category
-        region | r.name | | region of the memory
-        address_bytes | j.value ->> 1 | bytes | offset from the beginning of the tile's memory
-        size_bytes | j.value ->> 0 | bytes | size
-        eq_class | j.value ->> 5 | | class in live_ranges, -1 = always live
+        name | s.string
+        variable | j.value ->> 4
+        category | c.name
+        region | r.name
+        address_bytes | j.value ->> 1
+        size_bytes | j.value ->> 0
+        eq_class | j.value ->> 5
         """,
+        of=memory.LOWERED_VARIABLES,
         fast="tile = N (a tile takes about 50 ms; all tiles of a large report take minutes: use tile_variables)",
     ),
     view(
@@ -128,10 +139,11 @@ MEMORY = (
         "Ranges of liveness indices at which each equivalence class is live.",
         "json_each(live_range_rows()) j",
         """
-        eq_class | j.value ->> 0 | | class of graph_variables and lowered_variables
-        begin_index | j.value ->> 1 | | first liveness index of the range
-        end_index | j.value ->> 2 | | the liveness index after the last one
+        eq_class | j.value ->> 0
+        begin_index | j.value ->> 1
+        end_index | j.value ->> 2
         """,
+        of=liveness.LIVE_RANGES,
     ),
     view(
         "live_variables",
@@ -152,13 +164,14 @@ MEMORY = (
         """
         liveness l LEFT JOIN programs p ON p.id = l.program LEFT JOIN program_types k ON k.id = p.type""",
         """
-        liveness_index | l.liveness_index | | position in the static order of the program
-        program | l.program | | program there
-        type | k.name | | its type
-        name | p.name | | its name
-        not_always_live_bytes | l.bytes | bytes | not-always-live bytes there
-        live_bytes | l.bytes + always_live_bytes() | bytes | all live bytes there
+        liveness_index | l.liveness_index
+        program | l.program
+        type | k.name
+        name | p.name
+        not_always_live_bytes | l.bytes
+        live_bytes | l.bytes + always_live_bytes()
         """,
+        of=liveness.LIVENESS,
     ),
     view(
         "ipu_liveness",
@@ -166,8 +179,9 @@ MEMORY = (
         "liveness_by_ipu i, json_each(array_json(i.bytes_array)) v",
         """
         ipu | i.ipu | | IPU
-        liveness_index | v.key | | position in the static order of the program
-        not_always_live_bytes | v.value | bytes | not-always-live bytes of this IPU there
+        liveness_index | v.key
+        not_always_live_bytes | v.value
         """,
+        of=liveness.LIVENESS,
     ),
 )

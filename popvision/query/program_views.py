@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popvision.query.view import view
+from popvision.questions import exchange, programs, vertices
 
 PROGRAMS = (
     view(
@@ -11,14 +12,15 @@ PROGRAMS = (
         """
         programs p JOIN program_types k ON k.id = p.type""",
         """
-        program | p.id | | id, as the viewer shows it
-        type | k.name | | libpva's Program.Type
-        name | p.name | | debug name
-        owner | p.owner | | "control" or "function"
-        compute_set | p.compute_set | | its compute set, -1 for none
+        program | p.id
+        type | k.name
+        name | p.name
+        owner | p.owner
+        compute_set | p.compute_set
         repeat_count | p.repeat_count | | trips of a Repeat, 0 for other types
-        debug_id | p.debug_id | | debug context, -1 for none
+        debug_id | p.debug_id
         """,
+        of=programs.PROGRAMS,
     ),
     view(
         "program_edges",
@@ -59,13 +61,14 @@ PROGRAMS = (
         compute_sets s LEFT JOIN (SELECT compute_set, sum(array_sum(count_array)) AS n,
         sum(array_sum(cycles_array)) AS c FROM compute_set_vertices GROUP BY 1) v USING (compute_set)""",
         """
-        compute_set | s.compute_set | | number
-        name | s.name | | debug name
-        instances | coalesce(v.n, 0) | | vertices over all tiles
+        compute_set | s.compute_set
+        name | s.name
+        vertices | coalesce(v.n, 0)
         thread_cycles | coalesce(v.c, 0) | cycles | sum of the estimates of all vertices, each in its own thread
-        flops | nullif(s.flops, -1) | flops | floating point operations of one execution, NULL when unknown
-        debug_id | s.debug_id | | debug context, -1 for none
+        flops | nullif(s.flops, -1)
+        debug_id | s.debug_id
         """,
+        of=vertices.COMPUTE_SETS,
     ),
     view(
         "vertices",
@@ -73,18 +76,19 @@ PROGRAMS = (
         """
         compute_set_vertices v JOIN compute_sets s USING (compute_set) JOIN vertex_types t ON t.id = v.vertex_type""",
         """
-        compute_set | v.compute_set | | compute set
-        compute_set_name | s.name | | its name
-        vertex_type | t.name | | name of the vertex type
-        kind | t.kind | | worker, supervisor or multi
-        ipu | v.ipu | | IPU
-        instances | array_sum(v.count_array) | | vertices over its tiles
-        tiles | array_nonzero(v.count_array) | | tiles with an instance
-        thread_cycles | array_sum(v.cycles_array) | cycles | sum of the estimates of all instances
-        state_bytes | t.state_bytes | bytes | state of one instance
-        flops | nullif(v.flops, -1) | flops | of one execution, NULL when unknown
-        provenance | v.provenance | | provenance of the estimate: exact, fitted, guess or unknown
+        compute_set | v.compute_set
+        compute_set_name | s.name
+        vertex_type | t.name
+        kind | t.kind
+        ipu | v.ipu
+        instances | array_sum(v.count_array)
+        tiles | array_nonzero(v.count_array)
+        thread_cycles | array_sum(v.cycles_array)
+        state_bytes | t.state_bytes
+        flops | nullif(v.flops, -1)
+        provenance | v.provenance
         """,
+        of=vertices.VERTICES,
     ),
     view(
         "vertices_by_tile",
@@ -108,17 +112,18 @@ PROGRAMS = (
         program_by_ipu b JOIN programs p ON p.id = b.program JOIN program_types k ON k.id = p.type
         WHERE b.rx_array >= 0 OR b.tx_array >= 0""",
         """
-        program | b.program | | program
-        type | k.name | | DoExchange, GlobalExchange, StreamCopyMid ...
-        name | p.name | | debug name
+        program | b.program
+        type | k.name
+        name | p.name
         ipu | b.ipu | | IPU
-        received_bytes | coalesce(array_sum(b.rx_array), 0) | bytes | over its tiles
-        sent_bytes | coalesce(array_sum(b.tx_array), 0) | bytes | over its tiles, a multicast once
-        receivers | coalesce(array_nonzero(b.rx_array), 0) | | tiles that receive
-        senders | coalesce(array_nonzero(b.tx_array), 0) | | tiles that send
+        received_bytes | coalesce(array_sum(b.rx_array), 0)
+        sent_bytes | coalesce(array_sum(b.tx_array), 0)
+        receivers | coalesce(array_nonzero(b.rx_array), 0)
+        senders | coalesce(array_nonzero(b.tx_array), 0)
         estimated_cycles | array_max(b.cycles_array) | cycles | of the longest tile
-        exchange_code_bytes | coalesce(array_sum(b.exchange_code_array), 0) | bytes | over its tiles
+        code_bytes | coalesce(array_sum(b.exchange_code_array), 0)
         """,
+        of=exchange.EXCHANGES,
     ),
     view(
         "exchange_messages",
@@ -128,10 +133,11 @@ PROGRAMS = (
         """
         program | m.program | | program
         ipu | m.ipu | | IPU that sends
-        source_tile | j.value ->> 0 | | tile that sends
-        target_tile | j.value ->> 1 | | tile that receives
-        message_bytes | j.value ->> 2 | bytes | size
+        source_tile | j.value ->> 0
+        target_tile | j.value ->> 1
+        message_bytes | j.value ->> 2
         """,
+        of=exchange.MESSAGES,
         fast="program = N",
     ),
     view(

@@ -87,7 +87,7 @@ def test_tools_say_what_they_take_and_in_which_units(agent: Agent) -> None:
         assert tool["inputSchema"]["additionalProperties"] is False
         assert tool["annotations"]["readOnlyHint"] is True
         assert all(each["description"] for each in tool["inputSchema"]["properties"].values())
-    for name in ("summary", "tree", "operations", "liveness", "explain", "tiles", "exchanges"):
+    for name in ("summary", "tree", "operations", "liveness", "tiles", "exchanges"):
         assert "bytes" in tools[name]["description"]
     assert agent.ask("ping") == {}
 
@@ -130,9 +130,9 @@ def test_other_answers(agent: Agent) -> None:
     terms = agent.call("explain", report=TRAINING, program=35, limit=500)["rows"]
     assert [row["value"] for row in terms] == [t["value"] for d in shown["derivations"] for t in d["terms"]]
     moving = agent.call("exchanges", report=TRAINING, name="DoExchange", limit=1)["rows"][0]
-    messages = agent.call("exchanges", report=TRAINING, program=moving["program"], limit=500)
+    messages = agent.call("messages", report=TRAINING, program=moving["program"], limit=500)
     assert messages["total"] == moving["messages"]
-    held = agent.call("tiles", report=TRAINING, tile=3, limit=500)["rows"]
+    held = agent.call("tile_variables", report=TRAINING, tile=3, limit=500)["rows"]
     assert sum(row["size_bytes"] for row in held) > 0
     trace = "sample_reports/host_trace/host_trace.pvti"
     assert agent.call("trace_statistics", report=trace, name="step", limit=1)["rows"][0]["total_us"] > 0
@@ -185,7 +185,7 @@ WRONG = [
     ("tree", {"report": "../train_mlp"}, "there is no report"),
     ("tree", {"report": "/etc/passwd"}, "there is no report"),
     ("tree", {}, "give the name of a report"),
-    ("tree", {"report": TRAINING, "root": 10**9}, "there is no program"),
+    ("tree", {"report": TRAINING, "root": 10**9}, "program 1000000000 does not exist"),
     ("tree", {"report": TRAINING, "type": "Frob"}, "there is no type of program"),
     ("tree", {"report": TRAINING, "depth": "deep"}, "depth must be of type integer"),
     ("tree", {"report": TRAINING, "depth": True}, "depth must be of type integer"),

@@ -38,7 +38,7 @@ def test_worker_lanes(tmp_path: Path) -> None:
     lanes = report.worker_lanes(0, 2)
     assert lanes.worker.tolist() == list(range(6))
     assert lanes.thread_cycles.tolist() == [100] * 6
-    assert lanes.end_cycle.tolist() == [600] * 6
+    assert lanes.end_cycles.tolist() == [600] * 6
     with pytest.raises(FormatError, match="tile 99"):
         report.worker_lanes(0, 99)
 
@@ -61,7 +61,7 @@ def test_two_reports(tmp_path: Path) -> None:
     first = table.iloc[0]
     assert (first["name"], first.self_cycles, first.other_self_cycles) == ("b", 50, 80)
     assert (table.other_self_cycles[1:] == table.self_cycles[1:]).all()
-    with pytest.raises(FormatError, match="no figure"):
+    with pytest.raises(FormatError, match="by must be one of"):
         before.compared_programs(after, by="colour")
 
 

@@ -15,10 +15,11 @@ from popvision import pva
 from popvision.analysis.compare.metrics import measure
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.profile_summary import profile_summary
-from popvision.export.tables import steps as exported_steps
+from popvision.export.tables import exported
 from popvision.formats.errors import AbsentError, NotRecordedError
 from popvision.opened.report import OpenedReport
 from popvision.query.run import run_query
+from popvision.questions import QUESTIONS
 from tests.browser.small_traces import Steps, write_small
 
 #: Compute, sync and exchange of two tiles: tile cycles 6, 2 and 4.
@@ -114,11 +115,9 @@ def test_views(tmp_path: Path, target: str, level: str, known: bool) -> None:
 @REPORTS
 def test_exported_steps_and_metrics(tmp_path: Path, target: str, level: str, known: bool) -> None:
     source = ReportSource(write_small(tmp_path / "small", STEPS, target=target, level=level))
-    table = exported_steps(source)
-    assert plain(np.asarray(table["tile_balance"]).tolist()) == (
-        [3 / 4, 1 / 2, 2 / 3] if known else [None, None, 2 / 3]
-    )
-    assert plain(np.asarray(table["cycles"]).tolist()) == [4, 0, 3]
+    table = exported(QUESTIONS["steps_on_ipu"], source, {})
+    assert list(table["tile_balance"]) == ([3 / 4, 1 / 2, 2 / 3] if known else [None, None, 2 / 3])
+    assert np.asarray(table["step_cycles"]).tolist() == [4, 0, 3]
     values = measure(source)
     assert (values["balance"], values.get("compute_cycles")) == ((3 / 4, 3) if known else (None, None))
     (line,) = [each for each in profile_summary(source).splitlines() if "compute cycles (including" in each]

@@ -165,7 +165,7 @@ def test_programs_exchanges_and_vertices(source: ReportSource, frames: OpenedRep
     wide = frames.vertices_by_tile(0)
     assert all(wide[kind][tile] == count for kind, tile, count in by_tile)
     theirs = pva.openReport(str(TRAINING / "profile.pop")).compilation.computeSets
-    found = rows(source, "select name, instances from compute_set_list order by compute_set")
+    found = rows(source, "select name, vertices from compute_set_list order by compute_set")
     assert found == [(each.name, sum(sum(v.countByTile) for v in each.vertices)) for each in theirs]
 
 

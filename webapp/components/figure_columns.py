@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 KINDS: dict[Unit, str] = {
     "text": "text",
     "id": "integer",
+    "flag": "text",
     "count": "integer",
     "mean_count": "decimal",
     "bytes": "bytes",
     "bytes_change": "signed_bytes",
     "cycles": "cycles",
+    "cycle": "cycles",
     "mean_cycles": "decimal",
     "thread_cycles": "integer",
     "flops": "integer",
@@ -32,6 +34,7 @@ KINDS: dict[Unit, str] = {
     "ratio": "decimal",
     "bytes_per_cycle": "decimal",
     "microseconds": "decimal",
+    "host_us": "decimal",
 }
 
 #: Width of a column by unit, where a page says nothing else.
@@ -48,7 +51,7 @@ _OF_TYPES = ("vertices_on_tiles", "live_vertices", "lowered_variables")
 
 #: Tables whose rows are places, or points of an order, that a report may not have: what it does then.
 _NO_SUCH_ROW = {
-    "tile_ranking": f"has no such tile, or {NOT_RECORDED}",
+    "tiles": f"has no such tile, or {NOT_RECORDED}",
     "program_tiles": f"has no such tile or program, or {NOT_RECORDED}",
     "liveness_curve": f"has no such index, or {NOT_RECORDED}",
     "cycle_estimates": f"has no such index, or {NOT_RECORDED}",

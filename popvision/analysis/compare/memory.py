@@ -77,7 +77,7 @@ def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
     return keys
 
 
-def join_tile_rankings(source: Table, target: Table) -> Table:
+def join_tiles(source: Table, target: Table) -> Table:
     """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
     come with missing figures on the other side."""
     import pandas as pd

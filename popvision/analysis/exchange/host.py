@@ -11,13 +11,27 @@ import numpy as np
 
 from popvision.analysis.exchange.programs import longest_tiles, moved_bytes, recorded_totals
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure import Figure, Table
+from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.analysis.report.tiles import target_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
+
+
+HOST_FIGURES: dict[str, Unit] = {
+    "program": "id",
+    "name": "text",
+    "executions": "count",
+    "to_device": "bytes",
+    "to_host": "bytes",
+    "begin": "cycles",
+    "mid": "cycles",
+    "end": "cycles",
+    "achieved": "bytes_per_cycle",
+    "use": "share",
+}
 
 
 def host_copies(source: ReportSource) -> Table:
@@ -42,18 +56,19 @@ def host_copies(source: ReportSource) -> Table:
     with np.errstate(divide="ignore", invalid="ignore"):
         achieved = np.where(cycles > 0, size / cycles, np.nan)
         use = np.where(possible > 0, achieved / possible, np.nan)
-    return Table(
+    return table_of(
         "host_copies",
-        [
-            Figure("program", "id", m.program[mids]),
-            Figure("name", "text", [m.name[row] or "control copy" for row in mids.tolist()]),
-            Figure("executions", "count", r.executions[mids]),
-            Figure("to_device", "bytes", r.received[mids]),
-            Figure("to_host", "bytes", r.sent[mids]),
-            Figure("begin", "cycles", part(-1, "StreamCopyBegin")),
-            Figure("mid", "cycles", cycles),
-            Figure("end", "cycles", part(1, "StreamCopyEnd")),
-            Figure("achieved", "bytes_per_cycle", achieved),
-            Figure("use", "share", use),
-        ],
+        HOST_FIGURES,
+        {
+            "program": m.program[mids],
+            "name": [m.name[row] or "control copy" for row in mids.tolist()],
+            "executions": r.executions[mids],
+            "to_device": r.received[mids],
+            "to_host": r.sent[mids],
+            "begin": part(-1, "StreamCopyBegin"),
+            "mid": cycles,
+            "end": part(1, "StreamCopyEnd"),
+            "achieved": achieved,
+            "use": use,
+        },
     )

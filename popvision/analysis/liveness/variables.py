@@ -18,7 +18,7 @@ from popvision.analysis.liveness.curve import live_classes
 from popvision.analysis.memory.lowered import class_rows, lifetime_text, lowered_tile
 from popvision.analysis.memory.lowered_sums import add_equal, allocation_sums
 from popvision.analysis.report.columns import eq_classes, lowered_names, stored_variables, variables
-from popvision.analysis.report.figure import Figure, Table
+from popvision.analysis.report.figure import Figure, Table, Unit, Values, table_of
 from popvision.analysis.report.tiles import Where, target_of
 from popvision.arrays import BoolArray, Int64Array
 from popvision.formats.profile.model import LoweredTile, Variables
@@ -41,6 +41,12 @@ class Group:
         return Group(self.variable[rows], self.name[rows], self.eq_class[rows], self.bytes[rows])
 
 
+ALWAYS_LIVE_FIGURES: dict[str, Unit] = {"name": "text", "variable": "id", "size_bytes": "bytes"}
+
+#: Figures of `live_table` at one liveness index.
+LIVE_FIGURES: dict[str, Unit] = {"name": "text", "variable": "id", "live": "text", "size_bytes": "bytes"}
+
+
 def always_live_table(source: ReportSource, where: Where = Where()) -> Table:  # noqa: B008
     """Always-live variables of `where`, largest first: name, variable (its id, -1 where none), size_bytes.
 
@@ -50,14 +56,12 @@ def always_live_table(source: ReportSource, where: Where = Where()) -> Table:  #
     rows = _merge_rows(rows.take(rows.eq_class < 0))
     order = np.lexsort((rows.name, rows.variable, -rows.bytes))
     rows = rows.take(order)
-    return Table(
-        "always_live_variables",
-        [
-            Figure("name", "text", names_of(source, rows)),
-            Figure("variable", "id", rows.variable),
-            Figure("size_bytes", "bytes", rows.bytes),
-        ],
-    )
+    values: dict[str, Values] = {
+        "name": names_of(source, rows),
+        "variable": rows.variable,
+        "size_bytes": rows.bytes,
+    }
+    return table_of("always_live_variables", ALWAYS_LIVE_FIGURES, values)
 
 
 def live_table(source: ReportSource, indices: Sequence[int], where: Where = Where()) -> Table:  # noqa: B008

@@ -14,7 +14,7 @@ from popvision.analysis.memory.exchanges_on_tiles import exchange_figures
 from popvision.analysis.memory.vertices_on_tiles import vertices_on_tiles
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure import Figure, Table
+from popvision.analysis.report.figure import Figure, Table, Unit, Values
 from popvision.analysis.report.tile_columns import TileColumns
 from popvision.arrays import Int64Array
 
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 
 #: Programs that move bytes and so have exchange code.
 EXCHANGE_TYPES = ("DoExchange", "GlobalExchange", "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd")
+
+
+VERTEX_FIGURES: dict[str, Unit] = {
+    "name": "text",
+    "vertex_type": "id",
+    "kind": "text",
+    "instance_bytes": "bytes",
+    "instances": "count",
+    "state_bytes": "bytes",
+    "code_bytes": "bytes",
+}
 
 
 def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
@@ -39,20 +50,20 @@ def vertex_table(source: ReportSource, columns: TileColumns) -> Table:
     state = instances * each[:, None]
     code_each = np.asarray(types.code_bytes, dtype=np.int64)
     present = _most_first(instances, state)
-    table = [
-        Figure("name", "text", [types.name[i] for i in present]),
-        Figure("vertex_type", "id", present),
-        Figure("kind", "text", [types.kind[i] for i in present]),
-        Figure("instance_bytes", "bytes", each[present]),
+    values: list[tuple[str, Values, str]] = [
+        ("name", [types.name[i] for i in present], ""),
+        ("vertex_type", present, ""),
+        ("kind", [types.kind[i] for i in present], ""),
+        ("instance_bytes", each[present], ""),
     ]
     for column, place in enumerate(columns.labels):
         code = [int(code_each[i] * vertices.holders[i, column]) if code_each[i] >= 0 else None for i in present]
-        table += [
-            Figure("instances", "count", instances[present, column], place),
-            Figure("state_bytes", "bytes", state[present, column], place),
-            Figure("code_bytes", "bytes", pd.array(code, dtype="Int64"), place),
+        values += [
+            ("instances", instances[present, column], place),
+            ("state_bytes", state[present, column], place),
+            ("code_bytes", pd.array(code, dtype="Int64"), place),
         ]
-    return Table("vertices_on_tiles", table)
+    return Table("vertices_on_tiles", [Figure(id, VERTEX_FIGURES[id], column, place) for id, column, place in values])
 
 
 def compute_set_table(source: ReportSource, columns: TileColumns) -> Table:

@@ -18,7 +18,7 @@ import numpy as np
 from popvision.analysis.execution.flame import split_name
 from popvision.analysis.operations.operations import Operations, operations
 from popvision.analysis.operations.owners import NO_OPERATION, owners
-from popvision.analysis.report.figure import Figure, Side, Table, Unit
+from popvision.analysis.report.figure import Figure, Side, Table, Unit, Values, table_of
 from popvision.analysis.report.one_sided import both_in_full
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 EACH, BY_NAME = 0, -1
 
 NOT_ATTRIBUTED = "(not attributed)"
+
+_PERCENT: Unit = "percent"
 
 #: Figures of a row that add up over operations, in the order of the columns.
 FIELDS: dict[str, Unit] = {
@@ -51,6 +53,17 @@ FIELDS: dict[str, Unit] = {
     "compute_sets": "count",
     "variables": "count",
     "steps": "count",
+}
+
+#: Figures of the table, in the order of its columns.
+OPERATION_FIGURES: dict[str, Unit] = {
+    "name": "text",
+    "context": "id",
+    "operations": "count",
+    **{id: unit for field, kind in FIELDS.items() for id, unit in ((field, kind), (f"{field}_percent", _PERCENT))},
+    "cumulative": _PERCENT,
+    "first_index": "id",
+    "last_index": "id",
 }
 
 
@@ -125,21 +138,20 @@ def operation_table(
     order = np.lexsort((np.arange(n), -sorted_by, np.arange(n) == NO_OPERATION))
     if not any(column[NO_OPERATION] for column in groups.columns.values()) or under:
         order = order[:-1]
-    table = [
-        Figure("name", "text", [groups.name[row] for row in order.tolist()]),
-        Figure("context", "id", _integers(groups.context[order])),
-        Figure("operations", "count", groups.operations[order]),
-    ]
-    for field, unit in FIELDS.items():
+    table: dict[str, Values] = {
+        "name": [groups.name[row] for row in order.tolist()],
+        "context": _integers(groups.context[order]),
+        "operations": groups.operations[order],
+    }
+    for field in FIELDS:
         column = groups.columns.get(field)
         values = none if column is None else column
         absent = none[order] if column is None else _absent(field, values[order])
-        table.append(Figure(field, unit, _integers(values[order], absent)))
-        table.append(Figure(f"{field}_percent", "percent", percent(values[order], groups.totals.get(field, 0))))
-    cumulative = percent(np.cumsum(np.maximum(sorted_by[order], 0)), groups.totals.get(by, 0))
-    table.append(Figure("cumulative", "percent", cumulative))
-    table += [Figure(id, "id", _integers(getattr(groups, id)[order])) for id in ("first_index", "last_index")]
-    return Table("operations", table)
+        table[field] = _integers(values[order], absent)
+        table[f"{field}_percent"] = percent(values[order], groups.totals.get(field, 0))
+    table["cumulative"] = percent(np.cumsum(np.maximum(sorted_by[order], 0)), groups.totals.get(by, 0))
+    table |= {id: _integers(getattr(groups, id)[order]) for id in ("first_index", "last_index")}
+    return table_of("operations", OPERATION_FIGURES, table)
 
 
 def compared_operations(

@@ -11,29 +11,33 @@ stand under the id in `figure_titles`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from popvision.arrays import AnyArray, BoolArray
+from popvision.arrays import AnyArray, BoolArray, Int64Array
 from popvision.formats.profile.model import PROVENANCE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: "id" numbers something (a tile, a program, a liveness index), "count" counts; "mean_..." may be a fraction; "share"
-#: is a part of a whole, 0 to 1, "percent" the same times 100; "ratio" is one figure divided by another; "bytes_change"
-#: is a difference with its sign.
+#: "id" numbers something (a tile, a program, a liveness index), "count" counts, "flag" is true or false; "mean_..."
+#: may be a fraction; "cycle" is a moment on the axis of the steps, "host_us" a moment on the host's clock; "share" is a
+#: part of a whole, 0 to 1, "percent" the same times 100; "ratio" is one figure divided by another; "bytes_change" is a
+#: difference with its sign.
 Unit: TypeAlias = Literal[
     "text",
     "id",
+    "flag",
     "count",
     "mean_count",
     "bytes",
     "bytes_change",
     "cycles",
+    "cycle",
     "mean_cycles",
     "thread_cycles",
     "flops",
@@ -42,6 +46,7 @@ Unit: TypeAlias = Literal[
     "ratio",
     "bytes_per_cycle",
     "microseconds",
+    "host_us",
 ]
 
 #: The least certain source of the values of modelled cycles: a public formula, constants fitted to published figures, a
@@ -115,9 +120,24 @@ class Table:
         """Ids of the figures that have places, in order."""
         return list(dict.fromkeys(figure.id for figure in self.figures if figure.place))
 
-    def take(self, rows: slice | BoolArray) -> Table:
-        """Some of the rows: a slice, or those where a mask is true."""
+    def take(self, rows: slice | BoolArray | Int64Array) -> Table:
+        """Some of the rows: a slice, those where a mask is true, or those of these numbers, in their order."""
         return Table(self.id, [replace(each, values=_rows(each.values, rows)) for each in self.figures])
+
+
+def plain_values(values: Values) -> list[Any]:
+    """The values as Python's own; what is missing (NA, NaN), and infinity, is None."""
+    known: Any = values
+    if hasattr(known, "isna"):  # an array of pandas
+        pairs = zip(known.tolist(), known.isna(), strict=True)
+        objects = [None if is_missing else value for value, is_missing in pairs]
+    else:
+        objects = known.tolist() if hasattr(known, "tolist") else list(known)
+    return [None if isinstance(value, float) and not math.isfinite(value) else _plain(value) for value in objects]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
 
 
 def least_certain(classes: Iterable[str]) -> Provenance:
@@ -151,7 +171,7 @@ def with_changes(table: Table) -> Table:
     return Table(table.id, [*table.figures, *changes])
 
 
-def _rows(values: Any, rows: slice | BoolArray) -> Any:
+def _rows(values: Any, rows: slice | BoolArray | Int64Array) -> Any:
     return values[rows] if isinstance(rows, slice) or hasattr(values, "dtype") else np.asarray(values)[rows]
 
 

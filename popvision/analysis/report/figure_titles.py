@@ -574,23 +574,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "variable": _exported_by_title("Variable Id"),
         "variables": FigureTitle("Variables", "Variables that the row stands for"),
     },
-    "tile_ranking": {
-        "rank": _exported_by_title("Rank", "By memory including gaps; equals share the first place"),
-        "tile": _exported_by_title("Tile"),
-        "ipu": _exported_by_title("IPU"),
-        "physical_tile": _exported_by_title("Physical", "Physical id within the IPU, -1: not known"),
-        "including_gaps_bytes": _exported_by_title("Including gaps", "Highest used address"),
-        "excluding_gaps_bytes": _exported_by_title("Excluding gaps", "Bytes of all allocations, shared addresses once"),
-        "gaps_bytes": _exported_by_title("Gaps", "Unused bytes below the highest used address"),
-        "always_live_bytes": _exported_by_title("Always live", "Bytes that may be needed at every liveness index"),
-        "not_always_live_bytes": _exported_by_title("Not always live", "The tile's own maximum over liveness indices"),
-        "peak_live_bytes": _exported_by_title(
-            "Live at its peak", formula="always live + not always live at the tile's own peak"
-        ),
-        "overflowed_bytes": _exported_by_title(
-            "Beyond its memory", "Bytes that do not fit", "including gaps - memory of a tile, at least 0"
-        ),
-    },
 }
 
 
@@ -628,10 +611,17 @@ def viewer_frame(table: Table) -> pd.DataFrame:
 
 
 def opened_frame(table: Table) -> pd.DataFrame:
-    """The table as `popvision.open` gives it. Raises UnknownFigureError, ValueError where a figure stands twice."""
+    """The table as `popvision.open` gives it; a figure of the other of two reports is "other_<name>". Raises
+    UnknownFigureError, ValueError where a figure stands twice."""
     import pandas as pd
 
-    columns = {column_of(table.id, figure.id): figure.values for figure in table}
+    columns = {opened_column(table, figure): figure.values for figure in table}
     if len(columns) < len(table.figures):
         raise ValueError(f"table {table.id} has a figure in several places: choose one")
     return pd.DataFrame(columns)
+
+
+def opened_column(table: Table, figure: Figure) -> str:
+    """The name of the column of a figure in `opened_frame`."""
+    name = column_of(table.id, figure.id).replace("{place}", figure.place)
+    return f"other_{name}" if figure.side == "target" else name

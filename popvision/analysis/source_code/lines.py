@@ -40,9 +40,9 @@ NOWHERE = 0
 
 #: Figures of a file and of a line.
 _SUMS: dict[str, Unit] = {"cycles": "cycles", "received": "bytes", "live": "bytes"}
-_FILE_FIGURES: dict[str, Unit] = {"file": "text", "lines": "count", **_SUMS}
+FILE_FIGURES: dict[str, Unit] = {"file": "text", "lines": "count", **_SUMS}
 _COUNTS: dict[str, Unit] = {"executions": "count", "programs": "count", "variables": "count"}
-_LINE_FIGURES: dict[str, Unit] = {"line": "id", **_SUMS, **_COUNTS}
+LINE_FIGURES: dict[str, Unit] = {"line": "id", **_SUMS, **_COUNTS}
 
 #: Contexts that are followed upwards in search of a line.
 _MOST_PARENTS = 100
@@ -101,7 +101,7 @@ def file_table(source: ReportSource, ipu: int | None = None) -> Table:
         ascending=[False, False, True],
         ignore_index=True,
     )
-    return table_of("source_files", _FILE_FIGURES, frame)
+    return table_of("source_files", FILE_FIGURES, frame)
 
 
 def line_table(source: ReportSource, file: str, ipu: int | None = None) -> Table:
@@ -111,7 +111,7 @@ def line_table(source: ReportSource, file: str, ipu: int | None = None) -> Table
     rows = rows_of_file(source, file)
     columns = {"line": sums.places.line, **_figure_columns(sums), "executions": sums.executions}
     columns |= {"programs": sums.programs, "variables": sums.variables}
-    return table_of("source_lines", _LINE_FIGURES, {id: values[rows] for id, values in columns.items()})
+    return table_of("source_lines", LINE_FIGURES, {id: values[rows] for id, values in columns.items()})
 
 
 def rows_of_file(source: ReportSource, file: str) -> Int64Array:

@@ -366,6 +366,9 @@ class BranchRecord:
 #: Kinds of blocks that lightweight profiling records.
 COMMON, OVERFLOW, FLUSH, STREAM_COPY = range(4)
 
+#: Kind of a block -> its name.
+BLOCK_KINDS = {COMMON: "common", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
+
 
 @dataclass(frozen=True)
 class TileBlocks:

@@ -17,10 +17,10 @@ from popvision.analysis.compare.memory import (
     compared_details,
     details_pair,
     join_tables,
-    join_tile_rankings,
+    join_tiles,
 )
 from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
-from popvision.analysis.memory.tile_ranking import histogram, tile_ranking
+from popvision.analysis.memory.tile_ranking import fullest_first, histogram, tile_table
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.source import ReportSource
@@ -99,28 +99,30 @@ def test_a_category_of_one_report_alone_counts_in_full() -> None:
 
 def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
-    both = viewer_frame(join_tile_rankings(tile_ranking(source), tile_ranking(target))).set_index("Tile")
+    both = viewer_frame(join_tiles(fullest_first(tile_table(source)), fullest_first(tile_table(target)))).set_index(
+        "tile"
+    )
     mine, theirs = memory_by_tile(source, 0), memory_by_tile(target, 0)
     for tile in range(6):
-        assert both.loc[tile, "Including gaps_source"] == mine.including_gaps[tile]
+        assert both.loc[tile, "including_gaps_bytes_source"] == mine.including_gaps[tile]
         if tile < 4:
-            assert both.loc[tile, "Including gaps_target"] == theirs.including_gaps[tile]
+            assert both.loc[tile, "including_gaps_bytes_target"] == theirs.including_gaps[tile]
         else:
-            assert np.isnan(both.loc[tile, "Including gaps_target"])
+            assert np.isnan(both.loc[tile, "including_gaps_bytes_target"])
     assert by_position(source, target, theirs.always_live, 0).tolist() == [*theirs.always_live.tolist(), -1, -1]
 
 
 def test_ranks_of_tiles(pair: tuple[ReportSource, ReportSource]) -> None:
     source, _ = pair
-    memory, table = memory_by_tile(source, 0), viewer_frame(tile_ranking(source))
+    memory, table = memory_by_tile(source, 0), viewer_frame(fullest_first(tile_table(source)))
     used = memory.including_gaps.tolist()
-    assert table["Tile"].tolist() == sorted(range(6), key=lambda tile: (-used[tile], tile))
+    assert table["tile"].tolist() == sorted(range(6), key=lambda tile: (-used[tile], tile))
     for row in table.to_dict("records"):
-        assert row["Rank"] == 1 + sum(other > row["Including gaps"] for other in used)
-        assert row["Including gaps"] == row["Excluding gaps"] + row["Gaps"]
-        assert row["Live at its peak"] == row["Always live"] + row["Not always live"]
-        assert row["Beyond its memory"] == max(row["Including gaps"] - CAPACITY, 0)
-        assert row["IPU"] == row["Tile"] // 3
+        assert row["rank"] == 1 + sum(other > row["including_gaps_bytes"] for other in used)
+        assert row["including_gaps_bytes"] == row["excluding_gaps_bytes"] + row["gaps_bytes"]
+        assert row["peak_live_bytes"] == row["always_live_bytes"] + row["not_always_live_bytes"]
+        assert row["excess_bytes"] == max(row["including_gaps_bytes"] - CAPACITY, 0)
+        assert row["ipu"] == row["tile"] // 3
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=80), st.integers(1, 50))

@@ -35,7 +35,7 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.memory.tile_details import details_table, tile_details
-from popvision.analysis.memory.tile_ranking import tile_ranking
+from popvision.analysis.memory.tile_ranking import fullest_first, tile_table
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.operations.derived import derived_table
@@ -57,6 +57,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import Where, target_of
 from popvision.analysis.source_code.lines import file_table, line_table
+from popvision.questions import QUESTIONS
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.samples import SAMPLES, program_ending
 from webapp.components.figure_columns import KINDS, figure_columns
@@ -83,7 +84,7 @@ def every_table(source: ReportSource) -> list[Table]:
         variables_table(source),
         lowered_table(source, 1),
         parts_table(source, 0),
-        tile_ranking(source),
+        fullest_first(tile_table(source)),
         always_live_table(source),
         live_table(source, [2, 5]),
         curve_table(source),
@@ -137,6 +138,9 @@ def test_every_figure_has_a_title_and_a_column_of_its_own(source: ReportSource) 
 
 def test_the_catalogue_lists_no_figure_that_no_table_has(source: ReportSource) -> None:
     found: dict[str, set[str]] = {}
+    declared = [made.columns for made in QUESTIONS.values() if made.columns is not None]
+    assert {columns.id for columns in declared} >= {"tiles", "runs"}
+    found |= {columns.id: {*columns.ids, "in_report"} for columns in declared}
     for table in every_table(source):
         found.setdefault(table.id, {"in_report"}).update(figure.id for figure in table)
     unused = {table: set(entries) - found.get(table, set()) for table, entries in TITLES.items()}

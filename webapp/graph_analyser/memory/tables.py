@@ -21,13 +21,13 @@ from popvision.analysis.compare.memory import (
     compared_details,
     details_pair,
     join_tables,
-    join_tile_rankings,
+    join_tiles,
     replica_of_target,
 )
 from popvision.analysis.memory.lowered import lowered_table, variables_table
 from popvision.analysis.memory.tile_contents import compute_set_table, exchange_table, vertex_table
 from popvision.analysis.memory.tile_details import details_table, tile_details
-from popvision.analysis.memory.tile_ranking import tile_ranking
+from popvision.analysis.memory.tile_ranking import fullest_first, tile_table
 from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.report.figure import Table, with_changes
 from popvision.analysis.report.source import ReportSource
@@ -88,10 +88,10 @@ def details_rows(source: ReportSource, target: ReportSource | None, query: Mappi
 def tiles_table(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
     """All tiles of a replica, those with most memory first."""
     _, _, replica = _chosen(query)
-    mine = tile_ranking(source, replica)
-    return (
-        mine if target is None else join_tile_rankings(mine, tile_ranking(target, replica_of_target(target, replica)))
-    )
+    mine = fullest_first(tile_table(source, replica))
+    if target is None:
+        return mine
+    return join_tiles(mine, fullest_first(tile_table(target, replica_of_target(target, replica))))
 
 
 def lowered(source: ReportSource, query: Mapping[str, str]) -> Table:

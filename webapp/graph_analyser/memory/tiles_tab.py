@@ -14,7 +14,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from webapp.components import figure, help_text, long_table
 from webapp.components.attributes import attributes
-from webapp.components.figure_columns import figure_columns
+from webapp.components.figure_columns import HIDE, figure_columns
 from webapp.graph_analyser.memory.state import MemoryPage
 from webapp.graph_analyser.memory.tables import tiles_table
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
@@ -22,7 +22,13 @@ from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.page import save_plot
 from webapp.theme import tokens
 
-_LAYOUT = {"rank": {"width": 75}, "tile": {"width": 75}, "ipu": {"width": 65}, "physical_tile": {"width": 85}}
+_LAYOUT = {
+    "rank": {"width": 75},
+    "tile": {"width": 75},
+    "ipu": {"width": 65},
+    "physical_tile": {"width": 85},
+    "capacity_bytes": HIDE,
+}
 
 
 def tiles_tab(page: MemoryPage, theme: str) -> Component:
