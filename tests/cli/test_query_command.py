@@ -65,7 +65,7 @@ def test_views_are_listed(folder: Path) -> None:
     text = popvision("query", folder, "--views").stdout
     assert "cycles_by_tile: Begin and cycles of each tile in each execution step" in text
     facts = {each["view"]: each for each in json.loads(popvision("query", folder, "--views", "--json").stdout)}
-    assert {"name": "gaps_bytes", "unit": "bytes"}.items() <= facts["tiles"]["columns"][5].items()
+    assert {"name": "gaps_bytes", "unit": "bytes"}.items() <= facts["tiles"]["columns"][7].items()
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_operations_as_text() -> None:
 
 
 BAD = [
-    ("tree", ["--root", 9999], 1, "there is no program 9999"),
+    ("tree", ["--root", 9999], 1, "program 9999 does not exist"),
     ("tree", ["--type", "Frob"], 1, "no type of program 'Frob'"),
     ("tree", ["--ipu", 7], 1, "IPU 7 does not exist"),
     ("tree", ["--limit", 0], 2, "--limit"),
@@ -176,7 +176,7 @@ BAD = [
     ("liveness", ["--tile", 1, "--ipu", 0], 2, "not both"),
     ("liveness", ["--curve", "--always"], 2, "one of"),
     ("operations", ["--layer", "frob"], 1, "there is no layer 'frob'"),
-    ("operations", ["--by", "frob"], 1, "cannot be sorted by 'frob'"),
+    ("operations", ["--by", "frob"], 1, "by must be one of total_cycles"),
     ("explain", [9999], 1, "9999"),
 ]
 

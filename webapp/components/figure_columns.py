@@ -76,9 +76,9 @@ def figure_columns(table: Table, layout: Layout | None = None, places: Mapping[s
     order = {id: at for at, id in reversed(list(enumerate(ids)))}
     columns: list[Column] = []
     for figure in sorted(table, key=lambda each: order[each.id]):
-        if figure.side == "source":
+        if figure.side == "source" and layout.get(figure.id) != HIDE:
             columns += _compared(table, figure, places.get(figure.place, figure.place))
-        elif figure.side != "target":
+        elif not figure.side or figure.side == "change":
             columns.append(_column(table, figure, layout.get(figure.id, {})))
     return columns
 

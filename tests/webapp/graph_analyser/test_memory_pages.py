@@ -157,11 +157,11 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
     for key, other, sign in ((plain, planted, 1), (planted, plain, -1)):
         source, target = library.report(key), library.report(other)
         tiles = figure_frame(tiles_table(source, target, {"vs": other}))
-        changed = tiles[tiles["Including gaps_diff"] != 0]
-        assert changed[["Tile", "Including gaps_diff", "Excluding gaps_diff"]].to_numpy().tolist() == [
+        changed = tiles[tiles["including_gaps_bytes_diff"] != 0]
+        assert changed[["tile", "including_gaps_bytes_diff", "excluding_gaps_bytes_diff"]].to_numpy().tolist() == [
             [2, sign * 1024, sign * 1024]
         ]
-        assert not tiles[["Gaps_diff", "Always live_diff", "Not always live_diff"]].any(axis=None)
+        assert not tiles[["gaps_bytes_diff", "always_live_bytes_diff", "not_always_live_bytes_diff"]].any(axis=None)
         details = figure_frame(details_rows(source, target, {"vs": other})).set_index("Path")
         changed = details[details["all tiles of replica 0_diff"] != 0]["all tiles of replica 0_diff"]
         assert set(changed.index) == {"including", "excluding", "excluding/region", "excluding/type"}
