@@ -274,9 +274,9 @@ def test_the_address_map_is_saved_as_an_image(viewer: Opened, kind: str) -> None
 def test_the_fullest_tile_leads_the_list(viewer: Opened) -> None:
     order = viewer.sql(f"select tile from memory_by_tile where tile < {TILES} order by total desc, tile")
     viewer.go("memory", "mem_tab=tiles")
-    first = viewer.page.locator(".ag-center-cols-container .ag-row[row-index='0'] [col-id=Tile]")
+    first = viewer.page.locator(".ag-center-cols-container .ag-row[row-index='0'] [col-id=tile]")
     expect(first).to_have_text(str(order[0]))
-    viewer.page.locator(".ag-center-cols-container .ag-row[row-index='1'] [col-id=Tile]").click()
+    viewer.page.locator(".ag-center-cols-container .ag-row[row-index='1'] [col-id=tile]").click()
     viewer.page.wait_for_url(f"**tiles={order[1]}*")
 
 

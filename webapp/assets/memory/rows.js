@@ -11,7 +11,7 @@ const choose = (key, id) => () => {
 };
 
 const callbacks = {
-  tile: choose("tiles", (row) => row.Tile),
+  tile: choose("tiles", (row) => row.tile),
   variable: choose("variable", (row) => (row["Variable Id"] === undefined ? row.Id : row["Variable Id"])),
   program: choose("program", (row) => row.Program),
 };
