@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from popvision.cli.ask import QuestionGroup, question_command
 from popvision.cli.console import progress
-from popvision.cli.question_commands import QuestionGroup, question_command
 
 if TYPE_CHECKING:
     from popvision.questions import Question
