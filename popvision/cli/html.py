@@ -24,7 +24,7 @@ from popvision.cli.trace_files import no_cache_option, say_not_kept
 @click.option(
     "--against",
     type=click.Path(path_type=Path),
-    help="A second report: the file begins with what changed in it, and shows the view of both.",
+    help="A second report: the file begins with what changed in it, and shows the view of both. Or of a trace another.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; - = stdout.")
 @click.option("--confidential", is_flag=True, help="Replace names by stand-ins; leave out paths, values and sources.")
@@ -44,7 +44,8 @@ def command(
     """Write a view of REPORT, a profile.pop or its folder, as one HTML file to share; it loads nothing from elsewhere.
     For a damaged report it shows what is readable and lists what is lost. Of a host trace (.pvti, Chrome, Perfetto) it
     writes the timeline, and --view may be left out; below the threads it draws the device of a report of the same
-    execution in the trace's folder or a folder right below."""
+    execution in the trace's folder or a folder right below. With --against and a second trace it draws both as one
+    flame graph, coloured by the difference."""
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.summary.report_list import reports_beside
     from popvision.analysis.trace.source import TraceSource
@@ -59,8 +60,6 @@ def command(
         raise click.UsageError("--view is missing; of a report it names the view to write.")
     if is_trace and view != "timeline":
         raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
-    if against is not None and is_trace:
-        raise click.UsageError("--against compares reports; of two traces, see popvision trace diff.")
     params = dict(parse_qsl(selection.lstrip("?")))
     source: TraceSource | ReportSource
     try:
@@ -69,8 +68,13 @@ def command(
                 source = TraceSource(report)
                 say_not_kept(source)
                 echo_lost(report, source.lost, "popvision trace info", state=source.loss_state)
-                reports = [(0, each) for each in reports_beside(report)]
-                page = export_trace(source, params, confidential=confidential, theme=theme, reports=reports)
+                target = None if against is None else TraceSource(against)
+                if target is not None:
+                    echo_lost(target.path, target.lost, "popvision trace info", state=target.loss_state)
+                reports = [(0, each) for each in reports_beside(report)] if target is None else []
+                page = export_trace(
+                    source, params, confidential=confidential, theme=theme, reports=reports, target=target
+                )
             else:
                 source = ReportSource(report, salvage=True)
                 other = None if against is None else ReportSource(against, salvage=True)

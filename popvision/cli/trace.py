@@ -156,16 +156,34 @@ def export(paths: tuple[Path, ...], format_: str, clock: Clock, output: Path | N
 @page_options()
 @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--folded", is_flag=True, help="Print all paths as folded stacks with both self times, for flamegraph.pl."
+)
 @strict_option
-def diff(source: Path, target: Path, by: str, name: str, limit: int, offset: int, as_csv: bool, as_json: bool) -> None:
+def diff(
+    source: Path,
+    target: Path,
+    by: str,
+    name: str,
+    limit: int,
+    offset: int,
+    as_csv: bool,
+    as_json: bool,
+    folded: bool,
+) -> None:
     """Compare two traces by call path: count, total and self time of SOURCE and TARGET, and target minus source. A path
     of one trace only counts 0 in the other."""
+    from popvision.analysis.trace.difference import trace_difference
     from popvision.answers.page import Page
     from popvision.answers.trace import trace_difference_answer
 
-    if as_csv and as_json:
-        raise click.UsageError("--csv and --json exclude each other.")
+    if as_csv + as_json + folded > 1:
+        raise click.UsageError("--csv, --json and --folded exclude each other.")
     before, after = open_trace(source), open_trace(target)
+    if folded:
+        for line in trace_difference(before.source, after.source).folded():
+            click.echo(line)
+        return
     with progress(f"Comparing {before.path} and {after.path}"):
         answer = trace_difference_answer(before, after, Page(offset, limit), name=name, by=by)
     if as_csv:

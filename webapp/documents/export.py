@@ -16,7 +16,7 @@ from webapp.documents.comparison_views import compared_blocks
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
-from webapp.documents.trace_views import timeline_blocks, trace_provenance
+from webapp.documents.trace_views import difference_document, timeline_blocks, trace_provenance
 from webapp.selection import SHARED_KEYS, Selection
 from webapp.system_analyser.timeline.device_rows import drawn_devices
 from webapp.view import ViewContext
@@ -92,13 +92,17 @@ def export_trace(
     confidential: bool = False,
     theme: str = "both",
     reports: Iterable[tuple[int, ReportSource]] = (),
+    target: HostTrace | None = None,
 ) -> bytes:
     """The timeline of a host trace, of the window in `params`, as one self-contained UTF-8 HTML file. `reports`:
-    (number of the file in the trace, report of the same execution) whose devices are drawn under it. Raises ExportError
-    for an unknown theme."""
+    (number of the file in the trace, report of the same execution) whose devices are drawn under it. With a target the
+    difference of the two by call path instead. Raises ExportError for an unknown theme, and FormatError for traces that
+    have no difference."""
     if theme not in THEMES:
         raise ExportError(f"unknown theme {theme[:40]!r}: use one of {', '.join(THEMES)}")
     names = Names(source, confidential)
+    if target is not None:
+        return _difference(source, target, names, theme)
     devices = [] if params.get("tl_device") == "0" else drawn_devices(source, reports)
     blocks = timeline_blocks(source, params, names, devices)
     window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide", "tl_device")}
@@ -108,6 +112,20 @@ def export_trace(
     provenance = trace_provenance(source, address, confidential)
     title, damage = "a trace" if confidential else source.label, f"This trace {source.loss_state}. {source.shown_part}"
     document = Document("Timeline", title, provenance, blocks, lost, damage)
+    return write_page(document, names, theme).encode("utf-8", "replace")
+
+
+def _difference(source: HostTrace, target: HostTrace, names: Names, theme: str) -> bytes:
+    confidential = names.confidential
+    lost = ["A part of the trace cannot be read."] * confidential if source.lost or target.lost else []
+    if not confidential:
+        lost = [_without_paths(each, trace) for trace in (source, target) for each in trace.lost]
+    provenance = trace_provenance(source, "timeline", confidential)
+    if not confidential:
+        provenance.insert(0, ("Compared with", target.label))
+    title = "two traces" if confidential else f"{source.label} against {target.label}"
+    damage = f"A trace {(source if source.lost else target).loss_state}. {source.shown_part}"
+    document = Document("Difference", title, provenance, difference_document(source, target, names), lost, damage)
     return write_page(document, names, theme).encode("utf-8", "replace")
 
 

@@ -22,6 +22,7 @@ from webapp.documents.page import safe_text
 from webapp.formats import seconds_text
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
+from webapp.system_analyser.timeline.difference_flame import DifferenceBlock
 from webapp.system_analyser.timeline.measured import length_text
 from webapp.theme import STEP_FAMILY, tokens
 
@@ -95,6 +96,25 @@ def flames_svg(window: Window, threads: Sequence[int], names: Names) -> str:
     axis = _axis(window, top)
     definitions = _pattern_definitions(np.unique(window.source.names.channel))
     return _svg(f"Events of each thread over {window.source.clock}", top + 4, [definitions, *axis, *parts])
+
+
+def difference_svg(blocks: Sequence[DifferenceBlock], names: Names) -> str:
+    """The differential flame graph; labels as `names` shows them."""
+    parts: list[str] = []
+    for block in blocks:
+        left, width, top = WIDTH * block.left, max(0.7, WIDTH * block.width), 4 + ROW * block.depth
+        kind = "diff-more" if block.change > 0 else "diff-less"
+        label = names.show("label", block.label)
+        title = escape(safe_text(block.title if label == block.label else label))
+        place = f'x="{left:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 1}"'
+        parts.append(
+            f'<rect class="{kind}" fill-opacity="{block.strength / 100}" stroke="currentColor" stroke-opacity="0.2" {place}><title>{title}</title></rect>'
+        )
+        shown = _shortened(block.text.replace(block.label, label, 1), width - 6) if width >= _LABEL else ""
+        if shown:
+            parts.append(_text(left + 3, top + 12, shown, "axis"))
+    depth = 1 + max((block.depth for block in blocks), default=0)
+    return _svg("Calls of both traces, coloured by the difference", 8 + ROW * depth, parts)
 
 
 def devices_svg(window: Window, devices: Sequence[DrawnDevice], names: Names) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from popvision.analysis.report.not_recorded import FormatError
 from popvision.analysis.trace.columns import HostTrace
+from popvision.analysis.trace.difference import difference_frame, trace_difference
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.kernels import KERNEL_QUESTIONS, has_kernels
 from popvision.analysis.trace.statistics import label_statistics
@@ -19,12 +20,14 @@ from webapp.documents.trace_drawing import (
     clock_text,
     device_legend_svg,
     devices_svg,
+    difference_svg,
     flames_svg,
     graph_svg,
     legend_svg,
 )
 from webapp.formats import integer_text
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
+from webapp.system_analyser.timeline.difference_flame import difference_blocks
 from webapp.system_analyser.timeline.kernels_tab import kernel_column
 
 #: Threads that are drawn, those with most events.
@@ -32,6 +35,9 @@ MOST_THREADS = 40
 
 #: IPUs that are drawn.
 MOST_DEVICES = 16
+
+#: Paths of two traces that are listed.
+_MOST_PATHS = 500
 
 _MICROSECONDS = ("total", "self", "mean", "min", "p50", "p95", "p99", "max")
 
@@ -77,6 +83,29 @@ def timeline_blocks(
     if source.heatmaps:
         blocks.append(Note(f"Heat maps of the trace that this file does not show: {len(source.heatmaps)}."))
     return [*blocks, _statistics(window), *_kernels(source), _threads(source)]
+
+
+def difference_document(source: HostTrace, target: HostTrace, names: Names) -> list[Block]:
+    """The differential flame graph of two traces, and the paths with the largest differences. Raises FormatError."""
+    difference = trace_difference(source, target)
+    blocks, narrow = difference_blocks(difference, source)
+    words = "Widths: time in both traces together. Colours: more (+) or less (-) in the target."
+    if narrow:
+        words += f" {narrow:,} paths are too narrow or too deep to be drawn."
+    frame = difference_frame(difference, difference.listed(_MOST_PATHS))
+    frame["label"] = ["\u2003" * depth + label for depth, label in zip(frame["depth"], frame["label"], strict=True)]
+    figures = [
+        Field(
+            f"{name}_us_{side}",
+            f"{name.capitalize()} {source.figure_unit}, {side}".replace("diff", "difference"),
+            "decimal",
+        )
+        for name in ("total", "self")
+        for side in ("source", "target", "diff")
+    ]
+    columns = [Field("label", "Event", "label"), Field("channel", "Channel", "channel"), *figures]
+    table = frame_table("Largest differences by call path", frame, columns)
+    return [Drawing("Calls of both traces by path", difference_svg(blocks, names)), Note(words), table]
 
 
 def _kernels(source: HostTrace) -> list[Block]:

@@ -8,13 +8,14 @@ the differences of self times add up to the difference of the time of the outerm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.trace.call_paths import window_paths
+from popvision.analysis.trace.call_paths import PathColumns, window_paths
+from popvision.analysis.trace.calls import CallTree, depth_first
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.statistics import CALL_COLUMNS
 from popvision.arrays import Int64Array
@@ -50,6 +51,31 @@ class TraceDifference:
             labels.append(self.names[int(self.name[row])][1])
             row = int(self.parent[row])
         return " > ".join(reversed(labels))
+
+    def together(self) -> CallTree:
+        """The paths of both traces as one tree, with the sums of both; `matched` is the row of each path here."""
+        count, total, own = (values.sum(axis=1) for values in (self.count, self.total, self.own))
+        nothing = np.zeros((len(self), 3), np.int64)
+        paths = PathColumns(self.parent, self.depth, self.name, count, total, own, nothing, np.arange(len(self)))
+        return depth_first(paths)
+
+    def change(self, row: int) -> float:
+        """How the total of a path differs, as a share of both sides' together: 1 where only the target has it, -1 where
+        only the source does."""
+        before, after = self.total[row].tolist()
+        return (after - before) / (after + before) if after + before else 0.0
+
+    def folded(self) -> Iterator[str]:
+        """A line per path with self time: labels joined by ";", then the self times of both traces in ns. So
+        flamegraph.pl takes it (difffolded.pl writes it)."""
+        stacks: list[str] = []
+        for row in range(len(self)):
+            above, label = int(self.parent[row]), self.names[int(self.name[row])][1]
+            frame = " ".join(label.replace(";", ":").split()) or "(no name)"
+            stacks.append(f"{stacks[above]};{frame}" if above >= 0 else frame)
+            before, after = (max(0, own) for own in self.own[row].tolist())
+            if before or after:
+                yield f"{stacks[row]} {before} {after}"
 
     def listed(self, most: int) -> list[int]:
         """The `most` rows with the largest differences of their totals or self times and what encloses them, depth

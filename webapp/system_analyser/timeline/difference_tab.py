@@ -13,6 +13,7 @@ from webapp.comparison import compared_trace, target_keys
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.message import empty_hint
 from webapp.components.table import Column, data_table
+from webapp.system_analyser.timeline.difference_flame import difference_flame
 from webapp.system_analyser.timeline.files_menu import both_link
 from webapp.system_analyser.timeline.measured import measured_columns
 from webapp.view import ViewContext
@@ -63,4 +64,5 @@ def difference_content(context: ViewContext) -> Component:
     table = data_table("tl-difference-table", records, columns, name="difference", height="100%")
     both = both_link(context, target_keys(context.params)[0])
     line = html.Div([scope + ". ", both], className="tl-scope")
-    return html.Div([line, table], className="tl-table")
+    drawing = html.Div(difference_flame(difference, context.trace), className="tl-difference-flame")
+    return html.Div([line, drawing, table], className="tl-table")

@@ -21,7 +21,8 @@ from webapp.system_analyser.timeline.channel_colours import channel_colour, chan
 #: Rows of the drawing, and the narrowest block as a share of the width.
 MOST_DEPTH, NARROWEST = 64, 1 / 2000
 
-_ROW = 19  # pixels
+#: Height of a row.
+ROW_PIXELS = 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ def flame_content(source: HostTrace, tree: CallTree, scope: str, theme: str) -> 
     places = zip(blocks.row.tolist(), blocks.left.tolist(), blocks.width.tolist(), strict=True)
     drawn = [_block(source, tree, row, left, width, theme) for row, left, width in places]
     depth = 1 + int(tree.depth[blocks.row].max(initial=0))
-    box = html.Div(drawn, className="tl-flame", style={"height": _ROW * depth}, role="list")
+    box = html.Div(drawn, className="tl-flame", style={"height": ROW_PIXELS * depth}, role="list")
     return html.Div([html.Div(f"{scope}.", className="tl-scope"), html.Div(box, className="tl-flame-view")])
 
 
@@ -73,7 +74,7 @@ def _block(source: HostTrace, tree: CallTree, row: int, left: float, width: floa
     style: dict[str, Any] = {
         "left": f"{100 * left:.4f}%",
         "width": f"{100 * width:.4f}%",
-        "top": _ROW * int(tree.depth[row]),
+        "top": ROW_PIXELS * int(tree.depth[row]),
         "backgroundColor": channel_colour(channel, theme),
     }
     events = "" if source.samples else f"{tree.count[row]:,} events, "
