@@ -107,9 +107,8 @@ def difference_svg(blocks: Sequence[DifferenceBlock], names: Names) -> str:
         label = names.show("label", block.label)
         title = escape(safe_text(block.title if label == block.label else label))
         place = f'x="{left:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 1}"'
-        parts.append(
-            f'<rect class="{kind}" fill-opacity="{block.strength / 100}" stroke="currentColor" stroke-opacity="0.2" {place}><title>{title}</title></rect>'
-        )
+        colour = f'fill-opacity="{block.strength / 100}" stroke="currentColor" stroke-opacity="0.2"'
+        parts.append(f'<rect class="{kind}" {colour} {place}><title>{title}</title></rect>')
         shown = _shortened(block.text.replace(block.label, label, 1), width - 6) if width >= _LABEL else ""
         if shown:
             parts.append(_text(left + 3, top + 12, shown, "axis"))
