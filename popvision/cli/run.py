@@ -156,7 +156,7 @@ def _run(command: list[str], environment: dict[str, str], folder: Path, before: 
 
 def _wait(command: list[str], environment: dict[str, str], progress: _Progress | None) -> int:
     interrupts = 0
-    with _Signals() as signals, subprocess.Popen(command, env=environment) as child:
+    with _Witness() as witness, _Signals(witness) as signals, subprocess.Popen(command, env=environment) as child:
         signals.pass_to(child)
         while True:
             try:
@@ -171,12 +171,52 @@ def _wait(command: list[str], environment: dict[str, str], progress: _Progress |
                     child.terminate()
 
 
+class _Witness:
+    """A process that does nothing in the group of this one and the program. A signal that ends it was sent to the whole
+    group, as timeout(1) and a terminal do, so that the program has it too; its second one could disturb what the
+    program does about the first."""
+
+    _MOMENT = 0.2  #: seconds in which it ends
+    _TOGETHER = 2.0  #: seconds in which a signal that comes again is the same: timeout sends it to process and group
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._seen: dict[int, float] = {}
+
+    def __enter__(self) -> _Witness:
+        with contextlib.suppress(OSError):  # without it every signal is passed on
+            self._process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    def saw(self, number: int) -> bool:
+        """Whether this signal, which this process has just got, was sent to the group."""
+        now = time.monotonic()
+        if now - self._seen.get(number, -self._TOGETHER) < self._TOGETHER:
+            return True
+        if self._process is None:
+            return False
+        try:
+            ended_by = -self._process.wait(self._MOMENT)
+        except subprocess.TimeoutExpired:
+            return False
+        self._seen[ended_by] = now
+        self.__exit__()
+        self.__enter__()
+        return ended_by == number
+
+
 class _Signals:
     """Passes the signals that ask to end on to the program, which would go on alone and keep its IPU."""
 
     _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
-    def __init__(self) -> None:
+    def __init__(self, witness: _Witness) -> None:
+        self._witness = witness
         self._child: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
         self._before: dict[signal.Signals, object] = {}
@@ -195,14 +235,21 @@ class _Signals:
     def pass_to(self, child: subprocess.Popen[bytes]) -> None:
         """Pass on what came before the program began, and what comes."""
         self._child = child
-        for number in self._early:
+        for number in dict.fromkeys(self._early):
             child.send_signal(number)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._child is None:
             self._early.append(number)
-        else:
+        elif not (_is_in_this_group(self._child) and self._witness.saw(number)):
             self._child.send_signal(number)
+
+
+def _is_in_this_group(child: subprocess.Popen[bytes]) -> bool:
+    try:
+        return os.getpgid(child.pid) == os.getpgrp()
+    except ProcessLookupError:
+        return False
 
 
 class _Progress:

@@ -116,8 +116,8 @@ def device_array(
         raise type_error(f"{flat[0]!s:.40} is a complex number, which type {type_} cannot hold; give real numbers.")
     if flat.size not in (1, count):
         raise type_error(f"{flat.size} values were given for {count} elements; give one value or {count}.")
-    if flat.dtype.kind == "O" and any(value is None for value in flat):
-        raise type_error(f"None is not a value of type {type_}; give numbers.")
+    if flat.dtype.kind not in "biufV" and any(not is_number(value) for value in flat):
+        raise _no_number(np.array(values, object), type_)  # [1, "x"] is all text in `flat`
     if encode is None:
         check_range(type_, flat)
         _check_whole(type_, flat)
@@ -126,8 +126,7 @@ def device_array(
         try:
             converted = numbers_of(type_, flat) if encode is None else encode(flat.astype(np.float64))
         except (TypeError, ValueError, OverflowError):
-            wrong = next((value for value in flat if not is_number(value)), flat[0])
-            raise type_error(f"{wrong!s:.40} is not a value of type {type_}; give numbers.") from None
+            raise _no_number(flat, type_) from None
     try:
         return np.full(count, converted[0]) if flat.size == 1 else converted
     except MemoryError:
@@ -154,8 +153,7 @@ def halves_of(numbers: AnyArray, nan_on_overflow: bool = False) -> AnyArray:
     try:
         given = numbers if numbers.dtype.kind in "biuf" else numbers.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        wrong = next((number for number in numbers.flat if not is_number(number)), numbers.flat[0])
-        raise type_error(f"{wrong!s:.40} is not a value of type half; give numbers.") from None
+        raise _no_number(numbers, HALF) from None
     with np.errstate(over="ignore", invalid="ignore"):
         halves = given.astype(np.float16)
         beyond = np.isinf(halves) & np.isfinite(given)
@@ -166,12 +164,23 @@ def halves_of(numbers: AnyArray, nan_on_overflow: bool = False) -> AnyArray:
 
 
 def is_number(value: Any) -> bool:
-    """Whether NumPy reads a value as a real number."""
+    """Whether a value is a real number. Text is none, whatever it spells, and no date; NumPy would convert both."""
+    value = value[()] if isinstance(value, np.ndarray) else value
+    if isinstance(value, str | bytes | bytearray | np.datetime64 | np.timedelta64):
+        return False
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+def _no_number(values: AnyArray, type_: Type) -> type_error:
+    """The error for the first of the values that is no number."""
+    wrong = next((value for value in values.flat if not is_number(value)), values.flat[0])
+    wrong = wrong[()] if isinstance(wrong, np.ndarray) else wrong
+    text = f"'{wrong}'" if isinstance(wrong, str) else str(wrong)
+    return type_error(f"{text:.40} is not a value of type {type_}; give numbers.")
 
 
 def check_range(type_: Type, values: AnyArray, of: str = "") -> None:

@@ -88,7 +88,9 @@ def wait_for(path: Path) -> None:
 
 
 def child_of(process: int) -> int:
-    (only,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    """The child that runs Python."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    (only,) = [child for child in children if b"python" in Path(f"/proc/{child}/cmdline").read_bytes()]
     return int(only)
 
 
@@ -121,6 +123,52 @@ def test_timeout_ends_the_program(tmp_path: Path) -> None:
         running.terminate()
         running.wait(PATIENCE)
     assert (tmp_path / "got").read_text() == str(int(signal.SIGTERM))
+
+
+COUNTS = """
+import signal
+from pathlib import Path
+def note(number, frame):
+    with open("got", "a") as file:
+        file.write(f"{number}\\n")
+signal.signal(signal.SIGTERM, note)
+Path("ready").touch()
+while True:
+    signal.pause()
+"""
+
+
+def has_ended_child(process: int) -> bool:
+    """Whether one of its children has ended, of which it does not know yet."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return any("\nState:\tZ" in Path(f"/proc/{child}/status").read_text() for child in children)
+
+
+def is_pending(process: int, number: signal.Signals) -> bool:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    masks = [int(line.split()[1], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
+def test_a_signal_to_the_group_reaches_the_program_once(tmp_path: Path) -> None:
+    """As timeout(1) and a terminal send it. A later one to the command alone is passed on."""
+    (tmp_path / "program.py").write_text(COUNTS)
+
+    def got() -> list[str]:
+        return (tmp_path / "got").read_text().split() if (tmp_path / "got").exists() else []
+
+    with subprocess.Popen(
+        command(), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL, process_group=0
+    ) as run:
+        wait_for(tmp_path / "ready")
+        run.send_signal(signal.SIGSTOP)  # until the program has done what it does about the first
+        os.killpg(run.pid, signal.SIGTERM)
+        wait_until(lambda: got() and has_ended_child(run.pid), "the signal of the group")
+        run.send_signal(signal.SIGCONT)
+        wait_until(lambda: not is_pending(run.pid, signal.SIGTERM), "the command has it too")
+        run.send_signal(signal.SIGHUP)  # ends the program, after a second SIGTERM if there is one
+        assert run.wait(PATIENCE) == 128 + signal.SIGHUP
+    assert got() == [str(int(signal.SIGTERM))]
 
 
 def test_the_first_process_of_a_namespace_is_ended_too(tmp_path: Path) -> None:

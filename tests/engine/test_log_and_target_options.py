@@ -137,3 +137,14 @@ def test_other_target_options_are_refused(text, sentence, monkeypatch):
     monkeypatch.setenv("POPLAR_TARGET_OPTIONS", text)
     with pytest.raises(invalid_option, match=sentence):
         compileGraph(Graph(model()), Sequence())
+
+
+@pytest.mark.parametrize("variable", ["POPLAR_ENGINE_OPTIONS", "POPLAR_TARGET_OPTIONS", "POPLAR_RUNTIME_OPTIONS"])
+def test_what_a_refusal_suggests_is_accepted(variable, monkeypatch, tmp_path):
+    """Each variable takes other options; that of the engine was suggested for all."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable, "[]")
+    with pytest.raises(invalid_option, match=f"^{variable} holds") as refusal:
+        program()
+    monkeypatch.setenv(variable, re.search(r"\{.*\}", str(refusal.value))[0])
+    program()

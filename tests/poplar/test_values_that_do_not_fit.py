@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from simulator.poplar import (
     BOOL,
     CHAR,
     FLOAT,
+    HALF,
     INT,
     SHORT,
     UNSIGNED_CHAR,
@@ -30,6 +32,7 @@ from simulator.poplar import (
     overflow_error,
     replication_factor,
     tensor_creation_error,
+    type_error,
 )
 from simulator.poplar.program import Sequence
 
@@ -155,3 +158,29 @@ def test_a_list_of_tensors_and_numbers_is_no_connection() -> None:
     vertex = graph.addVertex(graph.addComputeSet("reads"), "Reads")
     with pytest.raises(graph_connection_error, match=r"Field 'x' cannot be connected to .*concat\(\) joins tensors"):
         graph.connect(vertex["x"], [graph.addVariable(FLOAT, [4], "t"), 3])
+
+
+@pytest.mark.parametrize("type_", [BOOL, INT, FLOAT, UNSIGNED_LONGLONG, HALF])
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("3", "'3'"),
+        (b"3", "b'3'"),
+        (np.array("3"), "'3'"),
+        (np.datetime64("2020-01-01"), "2020-01-01"),
+        (np.timedelta64(3, "s"), "3 seconds"),
+        ({3}, "{3}"),
+        (print, "<built-in function print>"),
+    ],
+    ids=["text", "bytes", "array of text", "date", "duration", "set", "function"],
+)
+def test_what_numpy_would_convert_is_no_number(type_: Type, value: object, named: str) -> None:
+    """A text that spells a number is a mistake of the program; it became the number, and one of a date its days."""
+    graph = new_graph()
+    message = rf"{re.escape(named)} is not a value of type {type_}; give numbers\."
+    with pytest.raises(tensor_creation_error, match=message):
+        graph.addConstant(type_, [], value)
+    with pytest.raises(type_error, match=message):
+        graph.setInitialValue(graph.addVariable(type_, []), value)
+    with pytest.raises(type_error, match=message):
+        graph.setInitialValue(graph.addVariable(type_, [2]), np.array([1, value], object))

@@ -515,7 +515,7 @@ def test_the_sentence_names_the_parameter_and_what_it_takes(
         (lambda w: w.graph.addConstant(poplar.FLOAT, [2], [1j, 2]), "complex number"),
         (lambda w: w.graph.setInitialValue(w.tensor, [[1, 2], [3]]), "lists of different lengths"),
         (lambda w: w.graph.addConstantHalf(poplar.HALF, [2], [[1, 2], [3]]), "lists of different lengths"),
-        (lambda w: w.graph.addConstant(poplar.FLOAT, [4], [1, 2, 3, "x"]), "x is not a value of type float"),
+        (lambda w: w.graph.addConstant(poplar.FLOAT, [4], [1, 2, 3, "x"]), "'x' is not a value of type float"),
         (lambda w: w.graph.setTileMapping(w.tensor, np.zeros((3, 3))), "is neither a tile number"),
         (lambda w: w.graph.addVariable(poplar.FLOAT, np.zeros((2, 2))), "is not a shape"),
         (lambda w: popops.reduce(w.graph, w.tensor, np.array(0), popops.Operation.ADD, Sequence()), "array(0)"),

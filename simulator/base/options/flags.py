@@ -60,6 +60,14 @@ def spelled(name: str, value: Any) -> str:
     raise invalid_option(f"Option '{name}' has the value {value!r}; option values are strings.")
 
 
+#: What each variable may hold, for messages.
+_EXAMPLES = {
+    "POPLAR_ENGINE_OPTIONS": '{"autoReport.all":"true"}',
+    "POPLAR_RUNTIME_OPTIONS": '{"target.hostSyncTimeout":"60"}',
+    "POPLAR_TARGET_OPTIONS": '{"target.deterministicWorkers":"false"}',
+}
+
+
 def from_environment(environment: Mapping[str, str], variable: str) -> OptionFlags:
     """The options of an environment variable that holds a JSON object of strings; empty when it is not set or blank.
 
@@ -67,7 +75,7 @@ def from_environment(environment: Mapping[str, str], variable: str) -> OptionFla
     text = environment.get(variable, "").strip()
     if not text:
         return OptionFlags()
-    example = """for example {"autoReport.all":"true"}"""
+    example = f"for example {_EXAMPLES[variable]}"
     try:
         parsed = json.loads(text)
     except ValueError as error:
