@@ -67,7 +67,8 @@ def handle(catalogue: Catalogue, line: bytes) -> dict[str, Any] | None:
     if "id" not in message or ("method" not in message and message.keys() & {"result", "error"}):
         return None
     if not isinstance(identity, (str, int)) or not isinstance(method, str):
-        return _error(None, INVALID_REQUEST, "id must be a string or an integer, method a string.")
+        known = identity if isinstance(identity, (str, int)) else None  # whoever waits for it learns of it
+        return _error(known, INVALID_REQUEST, "id must be a string or an integer, method a string.")
     params = message.get("params") or {}
     try:
         if not isinstance(params, dict):

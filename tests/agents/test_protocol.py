@@ -246,6 +246,7 @@ def test_broken_messages(tmp_path: Path, line: bytes, code: int) -> None:
     reply = handle(Catalogue([tmp_path]), line)
     assert reply is not None
     assert reply["error"]["code"] == code
+    assert reply["id"] == (1 if line.startswith(b'{"jsonrpc": "2.0", "id": 1') and code != -32700 else None)
 
 
 def test_notifications_and_strange_replies_are_not_answered(tmp_path: Path) -> None:

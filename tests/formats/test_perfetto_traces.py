@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,41 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.pftrace").write_bytes(b"\n\x05plain text")
     with pytest.raises(FormatError, match="is no Perfetto trace"):
         TraceSource(tmp_path / "t.pftrace")
+
+
+def test_texts_that_are_no_utf8_lose_the_bytes_alone(tmp_path: Path) -> None:
+    """In names of processes, threads, tracks, counters, labels, categories and annotations, interned ones too."""
+    made = Building()
+    process = made.packet().track_descriptor
+    process.uuid, process.process.pid, process.process.process_name = 9, 7, "process¤"
+    made.thread(1, 7, 8, "thread¤")
+    interned = made.packet().interned_data
+    for kind, text in (("event_names", "label¤"), ("event_categories", "category¤"), ("debug_annotation_names", "x¤")):
+        getattr(interned, kind).add(iid=5, name=text)
+    made.event(1, BEGIN, 1, "name¤", "c¤").debug_annotations.add(name="a¤", string_value="v¤")
+    made.event(2, END, 1)
+    event = made.event(3, BEGIN, 1)
+    event.name_iid = 5
+    event.category_iids.append(5)
+    event.debug_annotations.add(name_iid=5, string_value="w")
+    made.event(4, END, 1)
+    counter = made.packet().track_descriptor
+    counter.uuid, counter.name, counter.counter.unit_name = 3, "line¤", "unit¤"
+    made.event(5, COUNTER, 3).counter_value = 1
+    path = tmp_path / "t.pftrace"
+    path.write_bytes(made.trace.SerializeToString().replace("¤".encode(), b"\xff\xff"))
+    source = TraceSource(path)
+    assert {row[1] for row in spans(source)} == {"thread\ufffd\ufffd"}
+    assert {row[4:6] for row in spans(source)} == {
+        ("c\ufffd\ufffd", "name\ufffd\ufffd"),
+        ("category\ufffd\ufffd", "label\ufffd\ufffd"),
+    }
+    assert {row[6] for row in spans(source)} == {
+        json.dumps({"a\ufffd\ufffd": "v\ufffd\ufffd"}),
+        json.dumps({"x\ufffd\ufffd": "w"}),
+    }
+    assert "process\ufffd\ufffd" in str(source.files[0].processes)
+    assert [row.name for row, *_ in source.series] == ["line\ufffd\ufffd (unit\ufffd\ufffd)"]
 
 
 def test_older_flows_are_read(tmp_path: Path) -> None:

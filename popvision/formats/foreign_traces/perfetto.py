@@ -179,9 +179,9 @@ class _Reader:
     def _intern(self, sequence: _Sequence, data: Any) -> None:
         for kind in ("event_categories", "event_names", "debug_annotation_names"):
             for entry in getattr(data, kind):
-                sequence.texts[kind, entry.iid] = entry.name
+                sequence.texts[kind, entry.iid] = _text(entry.name)
         for entry in data.debug_annotation_string_values:
-            sequence.texts["values", entry.iid] = entry.str.decode("utf-8", "replace")
+            sequence.texts["values", entry.iid] = _text(entry.str)
 
     def _snapshot(self, sequence: _Sequence, snapshot: Any) -> None:
         """Offsets of all clocks to the boot clock at one moment."""
@@ -202,10 +202,11 @@ class _Reader:
         self.tracks[descriptor.uuid] = descriptor
         if descriptor.HasField("process"):
             name = descriptor.process.process_name or descriptor.name
-            self.recording.processes[descriptor.process.pid] = name
+            self.recording.processes[descriptor.process.pid] = _text(name)
         elif not descriptor.HasField("counter"):
             track = self._track(descriptor.uuid)
-            track.name = descriptor.thread.thread_name or descriptor.name or descriptor.static_name or track.name
+            name = descriptor.thread.thread_name or descriptor.name or descriptor.static_name
+            track.name = _text(name) or track.name
 
     def _time(self, sequence: _Sequence, packet: Any) -> int:
         clock = packet.timestamp_clock_id or sequence.clock or _BOOTTIME
@@ -294,13 +295,13 @@ class _Reader:
     def _count(self, uuid: int, time: int, event: Any) -> None:
         descriptor = self.tracks.get(uuid)
         value = event.double_counter_value if event.HasField("double_counter_value") else float(event.counter_value)
-        name = f"counter {uuid}" if descriptor is None else descriptor.name or descriptor.static_name
+        name = f"counter {uuid}" if descriptor is None else _text(descriptor.name or descriptor.static_name)
         if descriptor is not None:
             counter = descriptor.counter
             value *= counter.unit_multiplier or 1
             if counter.is_incremental:
                 value = self.counted[uuid] = self.counted.get(uuid, 0.0) + value
-            unit = counter.unit_name or {1: "ns", 3: "bytes"}.get(counter.unit, "")
+            unit = _text(counter.unit_name) or {1: "ns", 3: "bytes"}.get(counter.unit, "")
             name = f"{name} ({unit})" if unit else name
         self.recording.sample((uuid, name), name, name, time, value)
 
@@ -335,16 +336,22 @@ class _Reader:
         return self.recording.site(self._category(sequence, event), self._label(sequence, event), metadata)
 
     def _label(self, sequence: _Sequence, event: Any) -> str:
-        return event.name or sequence.texts.get(("event_names", event.name_iid), "")
+        return _text(event.name) or sequence.texts.get(("event_names", event.name_iid), "")
 
     def _category(self, sequence: _Sequence, event: Any) -> str:
-        categories = [*event.categories]
+        categories = [*map(_text, event.categories)]
         categories += [sequence.texts.get(("event_categories", iid), "") for iid in event.category_iids]
         return ",".join(filter(None, categories))
 
 
+def _text(value: str | bytes) -> str:
+    """A text of a message: protobuf gives bytes where it is no UTF-8."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def _annotation_name(sequence: _Sequence, annotation: Any) -> str:
-    return annotation.name or sequence.texts.get(("debug_annotation_names", annotation.name_iid), "") or "value"
+    name = _text(annotation.name) or sequence.texts.get(("debug_annotation_names", annotation.name_iid), "")
+    return name or "value"
 
 
 def _value(sequence: _Sequence, annotation: Any, depth: int = 0) -> Any:
@@ -359,4 +366,5 @@ def _value(sequence: _Sequence, annotation: Any, depth: int = 0) -> Any:
     kind = annotation.WhichOneof("value")
     if kind == "string_value_iid":
         return sequence.texts.get(("values", annotation.string_value_iid), "")
-    return None if kind is None else getattr(annotation, kind)
+    value = None if kind is None else getattr(annotation, kind)
+    return _text(value) if isinstance(value, bytes) else value
