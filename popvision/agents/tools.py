@@ -16,8 +16,9 @@ from popvision.answers.trace import trace_statistics_answer
 from popvision.answers.tree import ORDERS, tree_answer
 from popvision.formats.errors import FormatError
 from popvision.opened.report import OpenedReport
-from popvision.query import VIEWS, Limits, ask
+from popvision.query import Limits, ask
 from popvision.query.view import Column
+from popvision.query.views import VIEWS
 from popvision.questions import QUESTIONS
 
 _NAME = Argument("name", "string", "Only rows whose name contains this text (any case).", "")

@@ -99,7 +99,7 @@ def _show(answer: Answer, as_json: bool, as_csv: bool) -> None:
 
 
 def _views() -> list[dict[str, Any]]:
-    from popvision.query import VIEWS
+    from popvision.query.views import VIEWS
 
     return [
         {

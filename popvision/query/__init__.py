@@ -1,10 +1,10 @@
-"""Read-only SQL over a report: documented views (docs/query.md), time-boxed, in SQLite or DuckDB."""
+"""Read-only SQL over a report: documented views (docs/query.md), time-boxed, in SQLite or DuckDB.
+
+`popvision.query.views` lists the views; who only asks does without it, since it reads every question."""
 
 from __future__ import annotations
 
 from popvision.query.answer import Answer, Limits
 from popvision.query.processes import ask
-from popvision.query.view import View
-from popvision.query.views import VIEWS
 
-__all__ = ["VIEWS", "Answer", "Limits", "View", "ask"]
+__all__ = ["Answer", "Limits", "ask"]

@@ -13,10 +13,11 @@ import pytest
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.package_data import package_folder
-from popvision.query import VIEWS, Limits
+from popvision.query import Limits
 from popvision.query.processes import QueryProcesses
 from popvision.query.questions import QUESTIONS
 from popvision.query.run import run_query
+from popvision.query.views import VIEWS
 from tests.waiting import wait_until
 
 ENDLESS = "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t"

@@ -15,9 +15,10 @@ from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.formats.profile.schema import TABLES
 from popvision.opened.report import OpenedReport
-from popvision.query import VIEWS, Limits
+from popvision.query import Limits
 from popvision.query.document import with_views
 from popvision.query.run import run_query
+from popvision.query.views import VIEWS
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
 

@@ -21,9 +21,9 @@ from popvision.answers.page import Page
 from popvision.cli import group
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.report import OpenedReport
-from popvision.query import VIEWS, Limits
+from popvision.query import Limits
 from popvision.query.run import run_query
-from popvision.query.views import WRITTEN
+from popvision.query.views import VIEWS, WRITTEN
 from popvision.questions import QUESTIONS
 from popvision.questions.document import with_questions
 from tests.samples import SAMPLES

@@ -7,8 +7,9 @@ from __future__ import annotations
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from popvision.query import VIEWS, View
 from popvision.query.questions import QUESTIONS
+from popvision.query.view import View
+from popvision.query.views import VIEWS
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
 from webapp.components.sides import side_mark
