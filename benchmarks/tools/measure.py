@@ -8,7 +8,7 @@ runs the compiled program.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from benchmarks.tools.programs import COMPILED, TOOLS, Missing
 from benchmarks.tools.table import Parameters, Published
@@ -34,15 +34,18 @@ class Measured:
         return asdict(self)
 
 
-def measure(row: Published) -> Measured:
-    """Build, compile and run one row. Raises ValueError for a parameter that its tool does not read."""
+def measure(row: Published, half_units: int | None = None) -> Measured:
+    """Build, compile and run one row. `half_units`: convolution units that read halves, in place of the chip's. Raises
+    ValueError for a parameter that its tool does not read."""
     began = time.process_time()
     parameters = Parameters(row.parameters)
     model = IPUModel(row.chip)
     model.compileIPUCode = row.tool in COMPILED
     model.tilesPerIPU = parameters.number("tiles-per-ipu", model.tilesPerIPU)
-    device = model.createDevice()
-    graph = Graph(device.getTarget())
+    target = model.createDevice().getTarget()
+    if half_units is not None:
+        target = replace(target, chip=replace(target.chip, conv_units_half=half_units))
+    graph = Graph(target)
     for library in (popops, poplin, popnn):
         library.addCodelets(graph)
     try:
@@ -51,7 +54,7 @@ def measure(row: Published) -> Measured:
         return Measured(missing=str(error))
     if parameters.unread:
         raise ValueError(f"{row.name}: {row.tool} does not read --{parameters.unread[0]}.")
-    executable = compile_graph(graph.store, device.getTarget(), programs, CompileSettings(compute_level="tile"))
+    executable = compile_graph(graph.store, target, programs, CompileSettings(compute_level="tile"))
     lowered, tiles = executable.lowered, executable.compilation.tile_memory
     assert tiles is not None
     clock = DeviceClock(lowered.table, lowered.cycles, lowered.function_roots, executable.machine)

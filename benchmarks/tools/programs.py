@@ -30,10 +30,10 @@ def general_matrix_multiply(graph: Graph, parameters: Parameters) -> list[Progra
     """D = beta D + alpha C, where C is the product of one group and D a clone of it."""
     dtype, program = _type(parameters), Sequence()
     m, k, n = (parameters.number(name) for name in ("m", "k", "n"))
-    shapes, options = ([1, m, k], [1, k, n]), {"remapOutputTensor": "false"}
-    left = poplin.createMatMulGroupedInputLHS(graph, dtype, dtype, *shapes, "matA", options)
-    right = poplin.createMatMulGroupedInputRHS(graph, dtype, dtype, *shapes, "matB", options)
-    product = poplin.matMulGrouped(graph, left, right, program, dtype, "op(A) x op(B)", options)
+    shapes = [1, m, k], [1, k, n]
+    left = poplin.createMatMulGroupedInputLHS(graph, dtype, dtype, *shapes, "matA")
+    right = poplin.createMatMulGroupedInputRHS(graph, dtype, dtype, *shapes, "matB")
+    product = poplin.matMulGrouped(graph, left, right, program, dtype, "op(A) x op(B)")
     total = graph.clone(dtype, product, "matC")
     popops.scaledAddTo(graph, total, 1.0, product, 1.0, program)
     return [program]
@@ -65,7 +65,7 @@ def single_conv_layer(graph: Graph, parameters: Parameters) -> list[Program]:
     _without_bias(parameters)
     dtype, params = _type(parameters), _conv_params(parameters)
     backward_params = poplin.getGradientParams(params)
-    passes = [{"pass": f"TRAINING_{name}", "remapOutputTensor": "false"} for name in ("FWD", "BWD", "WU")]
+    passes = [{"pass": f"TRAINING_{name}"} for name in ("FWD", "BWD", "WU")]
     forward, backward = Sequence(), Sequence()
     acts = poplin.createInput(graph, params, "prevAct", passes[0])
     weights = poplin.createWeights(graph, params, "weights", passes[0])

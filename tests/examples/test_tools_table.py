@@ -37,6 +37,30 @@ def test_a_parameter_that_no_tool_reads_is_refused() -> None:
         measure(row)
 
 
+_SMALL = {
+    "embedding_layer": "--shape {500,16} --num-indices 32",
+    "fully_connected_layer": "--input-size 16 --output-size 8 --batch-size 4 --bias 0",
+    "general_matrix_multiply": "--m 256 --k 256 --n 256",
+    "gru_layer": "--batch-size 2 --sequence-size 2 --input-size 8 --output-size 8 --phase all",
+    "lstm_layer": "--batch-size 2 --sequence-size 2 --input-size 8 --output-size 8 --phase all",
+    "pooling_layer": "--field {8,8} --kernel {3,3} --channels 16 --stride 2",
+    "reduce_op": "--shape=16,4 --dims=1 --type=float",
+    "single_conv_layer": "--field {8,8} --kernel-size 3 --padding 1 --input-channels 16 --output-channels 16 --bias 0",
+}
+
+
+@pytest.mark.parametrize("tool", sorted(_SMALL))
+def test_every_tool_builds_its_program(tool: str) -> None:
+    found = measure(Published("a", tool, f"{_SMALL[tool]} --tiles-per-ipu 16", "ipu2", 1, 1, 1))
+    assert min(found.cycles, found.memory, found.largest_tile) > 0
+
+
+def test_fewer_units_for_halves_cost_more() -> None:
+    parameters = f"{_SMALL['general_matrix_multiply']} --tiles-per-ipu 16"
+    row = Published("a", "general_matrix_multiply", parameters, "ipu2", 1, 1, 1)
+    assert measure(row).cycles < measure(row, half_units=8).cycles
+
+
 def test_parameters() -> None:
     found = Parameters("--field {7,5} --stride 2 --cholesky --left-side=false --dims=1,3")
     assert found.numbers("field") == [7, 5]
