@@ -31,7 +31,7 @@ from popvision.formats.foreign_traces.recording import (
     Recording,
     Track,
 )
-from popvision.formats.foreign_traces.sound_pieces import Fraction
+from popvision.formats.foreign_traces.sound_pieces import Fraction, Nanoseconds
 
 NO_NUMBERS = "numbers that JSON lacks (NaN, infinities), read as texts"
 FURTHER_DOCUMENTS = "further documents in one file"
@@ -330,6 +330,8 @@ class _Reader:
 def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
     """A time in whole nanoseconds of one that counts units, by default microseconds; None when it is no number, or one
     beyond 2116 or before 1897."""
+    if type(value) is Nanoseconds:
+        return value
     if type(value) is int:
         time = value * unit_ns
     elif type(value) is float:  # exact: see `sound_pieces`

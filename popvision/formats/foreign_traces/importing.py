@@ -124,21 +124,20 @@ def write_recording(recording: Recording, target: Path, origin: str, *, keeps_lo
 def _write_names(writer: TraceWriter, recording: Recording) -> None:
     for pid, name in recording.processes.items():
         writer.add_process(pid, pid, None, short(name))
-    used = [(site, *recording.keys[site]) for site in np.flatnonzero(_used_sites(recording)).tolist()]
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
-    for _, channel, label, metadata in used:
-        channels.setdefault(channel, len(channels) + 1)
-        texts.setdefault(label, len(texts) + 1)
-        if metadata is not None:
-            texts.setdefault(metadata, len(texts) + 1)
+    sites: list[tuple[int, int, int, int | None]] = []
+    for site in np.flatnonzero(_used_sites(recording)).tolist():
+        channel, label, metadata = recording.keys[site]
+        of_channel = channels.setdefault(channel, len(channels) + 1)
+        of_label = texts.setdefault(label, len(texts) + 1)
+        sites.append(
+            (site, of_channel, of_label, None if metadata is None else texts.setdefault(metadata, len(texts) + 1))
+        )
     for channel, number in channels.items():
         writer.set_channel(number, channel or "events", True)
     writer.add_strings((number, text) for text, number in texts.items())
-    writer.add_sites(
-        (site, channels[channel], texts[label], None if metadata is None else texts[metadata])
-        for site, channel, label, metadata in used
-    )
+    writer.add_sites(sites)
 
 
 def _used_sites(recording: Recording) -> NDArray[np.bool_]:

@@ -177,11 +177,10 @@ class Recording:
             self.left_out[METADATA] += 1
             metadata = None
         key = (short(channel), short(label), metadata)
-        number = self.sites.get(key)
-        if number is None:
+        number = self.sites.setdefault(key, len(self.keys))
+        if number == len(self.keys):
             if len(label) > MOST_CHARACTERS:
                 self.repaired[LONG_LABELS] += 1
-            number = self.sites[key] = len(self.keys)
             self.keys.append(key)
             self.metadata_texts += metadata is not None
         return number
@@ -200,6 +199,8 @@ class Recording:
     def finish_spans(self) -> None:
         """Pair begins and ends, after all times are on one clock. Ends that close nothing are counted as left out;
         metadata of an end joins that of its begin, and wins where both have a key."""
+        if not len(self.marks.time):
+            return
         pairs = pair(self.marks, *self._name_numbers())
         self.marks = Marks()
         if pairs.ends_left_out:

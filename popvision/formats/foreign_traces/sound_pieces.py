@@ -12,10 +12,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 #: Characters that are tried at once: after an error, and at most.
 _SMALLEST, _LARGEST = 1 << 12, 1 << 17
@@ -29,16 +33,44 @@ _LONG_NUMBER = re.compile(r"\d{20}|-9\d{18}")
 #: Digits of which the first is tried at every place at once.
 _LONG = 19
 
+#: Nanoseconds that two steps of a float are at most, in this century.
+_STEP = 1024
+
 #: Nanoseconds up to which steps of a float are below a quarter of one.
 _MOST_EXACT = 1e15
 
-_TIMES = tuple((key, f'"{key}"', re.compile(rf'"{key}"\s*:\s*(-?\d[\d.eE+-]*)')) for key in ("ts", "dur"))
+
+@dataclass(frozen=True)
+class _Time:
+    """A key of times: how it stands in the text, the digits behind it, and those with three decimals, below 2096."""
+
+    key: str
+    quoted: str
+    digits: re.Pattern[str]
+    thousandths: re.Pattern[str]
+
+
+_TIMES = [
+    _Time(
+        key,
+        f'"{key}"',
+        re.compile(rf'"{key}"\s*:\s*(-?\d[\d.eE+-]*)'),
+        re.compile(rf'"{key}"\s*:\s*([0-3]?\d{{1,15}}\.\d{{3}})(?=[\s,}}])'),
+    )
+    for key in ("ts", "dur")
+]
 
 
 class Fraction(float):
     """A number with a fraction or an exponent, with its digits in the file."""
 
     digits: str
+
+
+class Nanoseconds(int):
+    """A time in whole nanoseconds, whatever its file counts."""
+
+    __slots__ = ()
 
 
 def fraction(digits: str) -> Fraction | str:
@@ -82,21 +114,41 @@ class SoundPieces:
         return [], begin
 
     def _make_exact(self, values: list[Any], text: str) -> bool:
-        """Give times that are not exact as floats their digits. False where these cannot be told."""
-        for key, quoted, pattern in _TIMES:
-            floats = [time for event in values if type(event) is dict and type(time := event.get(key)) is float]
-            scaled = np.abs(np.array(floats)) * self._unit_ns
+        """Give times that are not exact as floats their nanoseconds or digits. False where these cannot be told."""
+        for time in _TIMES:
+            events = [event for event in values if type(event) is dict and time.key in event]
+            times = [event[time.key] for event in events]
+            floats = np.array([value for value in times if type(value) is float])
+            scaled = np.abs(floats) * self._unit_ns
             if not len(floats) or (scaled.max() < _MOST_EXACT and np.abs(scaled - np.rint(scaled)).max() < 0.25):
                 continue
-            events = [event for event in values if type(event) is dict and key in event]
-            digits = pattern.findall(text)
-            if not len(events) == len(digits) == text.count(quoted):
+            if text.count(time.quoted) != len(events):
                 return False
-            for event, written in zip(events, digits, strict=True):
-                if type(event[key]) not in (int, float) or float(written) != float(event[key]):
+            if len(floats) < len(events) or not self._set_thousandths(events, floats, time, text):
+                digits = time.digits.findall(text)
+                if len(digits) != len(events) or not self._set_digits(events, digits, time.key):
                     return False
-                if type(event[key]) is float:
-                    event[key] = fraction(written)
+        return True
+
+    def _set_thousandths(self, events: list[dict[str, Any]], times: Floats, time: _Time, text: str) -> bool:
+        """Nanoseconds of times of which all have three decimals, as nearly all producers write them, at once. False,
+        and nothing is done, where not all have them."""
+        digits = time.thousandths.findall(text) if self._unit_ns == 1000 else []
+        if len(digits) != len(events):
+            return False
+        exact = np.fromstring(" ".join(digits).replace(".", ""), np.int64, sep=" ")
+        if np.abs(times * 1000 - exact).max() > _STEP:
+            return False
+        for event, number in zip(events, exact.tolist(), strict=True):
+            event[time.key] = Nanoseconds(number)
+        return True
+
+    def _set_digits(self, events: list[dict[str, Any]], digits: list[str], key: str) -> bool:
+        for event, written in zip(events, digits, strict=True):
+            if type(event[key]) not in (int, float) or float(written) != float(event[key]):
+                return False
+            if type(event[key]) is float:
+                event[key] = fraction(written)
         return True
 
 

@@ -43,6 +43,14 @@ def _format(type: type) -> str:
     return "%.0s\0" if type is NoneType else "%s\0"  # of None nothing
 
 
+def _checksums(rows: Sequence[tuple[Value, ...]]) -> int:
+    """The sum of the checksums of rows; faster where all have the same types."""
+    if any(len(set(map(type, column))) > 1 or isinstance(column[0], bytes) for column in zip(*rows, strict=True)):
+        return sum(map(row_checksum, rows))
+    text = "".join(_format(type(value)) for value in rows[0])
+    return sum([crc32((text % row).encode("utf-8", "surrogatepass")) for row in rows])
+
+
 def blobs_checksum(before: Sequence[object] | None, blobs: Sequence[bytes]) -> int:
     """The column crc of a row whose columns before it are these; None in a file of version 1.0."""
     crc = 0 if before is None else row_checksum(before)
@@ -96,7 +104,7 @@ class SummedTables:
             self._replaceable.pop(table, None)
             self._refuse_outside_transaction(table)
             self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(batch[0]))})", batch)
-            self._count(table, len(batch), sum(map(row_checksum, batch)))
+            self._count(table, len(batch), _checksums(batch))
 
     def append(self, table: str, before: Sequence[Value], blobs: Sequence[bytes]) -> None:
         """A row of a table with a column crc: the columns between its id and that one, and the blobs after it."""
