@@ -154,7 +154,7 @@ for _name, (_kind, _forward, _derivative) in _TABLE.items():
 @lowers("aten.rrelu.default", kind="LeakyRelu", call="popops.map, poprand.uniform", own_backward=True)
 def rrelu(at: Building, input: Tensor, lower: float, upper: float, training: bool, generator: None) -> Any:
     """Negative values times a random number in training, times the mean of its range otherwise."""
-    if at.training and training:
+    if at.training and training and lower < upper:
         reference = input if input.isParallelWriteable() else at.variable(input.elementType(), input.shape(), "like")
         slope: Any = poprand.uniform(
             at.graph,
@@ -169,8 +169,8 @@ def rrelu(at: Building, input: Tensor, lower: float, upper: float, training: boo
         )
         factor = popops.map(at.graph, _where(e.Gt(e._1, 0.0), 1.0, e._2), [input, slope], at.program, at.name("factor"))
     else:
-        mean = (lower + upper) / 2
-        factor = popops.map(at.graph, _where(e.Gt(e._1, 0.0), 1.0, mean), [input], at.program, at.name("factor"))
+        factors = e.Cast(_where(e.Gt(e._1, 0.0), 1.0, (lower + upper) / 2), input.elementType())
+        factor = popops.map(at.graph, factors, [input], at.program, at.name("factor"))
     out = popops.mul(at.graph, input, factor, at.program, at.name("mul"))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:

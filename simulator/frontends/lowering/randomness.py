@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
+from simulator.frontends.lowering.elementwise.creation import filled
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, FLOAT, INT, Tensor, Type
 from simulator.poplibs import popops, poprand
@@ -118,6 +119,8 @@ def _no_gradient(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str,
 
 
 def _uniform(at: Building, shape: Sequence[int], type_: Type, low: float, high: float) -> tuple[Tensor, Backward]:
+    if low == high:
+        return filled(at, type_, shape, low, "uniform"), _no_gradient
     like = at.variable(type_, shape, "like")
     drawn = poprand.uniform(at.graph, at.seed, at.next_draw(), like, type_, low, high, at.program, at.name("uniform"))
     return drawn, _no_gradient

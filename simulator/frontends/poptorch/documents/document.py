@@ -9,8 +9,16 @@ from simulator.frontends import lowering
 from simulator.frontends.capture.decompositions import DECOMPOSITIONS
 from simulator.frontends.lowering.rules import TABLE
 from simulator.frontends.poptorch.documents.name_table import NAMES
+from simulator.frontends.poptorch.documents.upstream_names import (
+    FEATURES,
+    FEATURES_COMMIT,
+    NAMED_FEATURES,
+    OPERATIONS,
+    OPERATIONS_COMMIT,
+    REFUSED,
+)
 from simulator.frontends.poptorch.environment import VARIABLES
-from simulator.frontends.poptorch.option_table import OPTIONS, Entry
+from simulator.frontends.poptorch.option_table import OPTIONS, Effect, Entry
 
 #: begins the part that lists operators
 OPERATORS = "## Operators"
@@ -194,10 +202,22 @@ refused by a sentence that names it, its module and the line. Written in these a
 | --- | --- | --- |"""
 
 
+_UPSTREAM_HEAD = """
+## PopTorch's lists of what it supports
+
+Every name of docs/user_guide/supported_ops.rst (commit {operations} of github.com/graphcore/poptorch) and of
+overview.rst (commit {features}). A name works where it has a test beside eager torch in float32, and in float16 for
+what has floats ([tests](../tests/frontends/operators/test_upstream_names.py)). {works} of {all} work.
+
+| section | works | does not |
+| --- | --- | --- |"""
+
+
 def render() -> str:
     """The page."""
     lines = [_HEAD, *(f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items())]
     lines += [_OPTIONS, *_table("option", OPTIONS), "", "## Names", *_table("name", NAMES)]
+    lines += _upstream()
     replaced = ", ".join(sorted(f"`{one}`" for one in DECOMPOSITIONS))
     lines += ["", OPERATORS, _OPERATOR_HEAD.format(replaced), *_operators(), ""]
     return "\n".join(lines)
@@ -208,6 +228,30 @@ def _table(head: str, entries: Mapping[str, Entry]) -> list[str]:
         f"| `{name}` | {entry.effect.value} | {entry.text} | {_linked(entry.test)} |" for name, entry in entries.items()
     ]
     return ["", f"| {head} | here | | test |", "| --- | --- | --- | --- |", *rows]
+
+
+def _upstream() -> list[str]:
+    """The names of PopTorch's own lists, by section."""
+    features = {**{f"poptorch.{name}": NAMES[name].effect is Effect.WORKS for name in NAMED_FEATURES}}
+    features.update({name: bool(test) for name, test in FEATURES.items()})
+    sections = {name: {one: one not in REFUSED for one in names} for name, names in OPERATIONS.items()}
+    sections["Features"] = features
+    states = [state for names in sections.values() for state in names.values()]
+    head = _UPSTREAM_HEAD.format(
+        operations=OPERATIONS_COMMIT[:12], features=FEATURES_COMMIT[:12], works=sum(states), all=len(states)
+    )
+    rows = []
+    for section, names in sections.items():
+        works = ", ".join(f"`{name}`" for name, state in names.items() if state)
+        refused = ", ".join(f"`{name}`{_reason(name)}" for name, state in names.items() if not state)
+        rows.append(f"| {section} | {works} | {refused} |")
+    return [head, *rows]
+
+
+def _reason(name: str) -> str:
+    entry = NAMES.get(name.removeprefix("poptorch."))
+    reason = entry.text if entry is not None else REFUSED.get(name, "")
+    return f" ({reason})" if reason else ""
 
 
 def _linked(test: str) -> str:
