@@ -1,6 +1,7 @@
 """These tests need TensorFlow; without it only test_tensorflow_there.py is collected, which says so."""
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -19,3 +20,33 @@ def seeded() -> None:
         import keras
 
         keras.utils.set_random_seed(0)
+
+
+@pytest.fixture
+def graph_on_a_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The default graph, and an IPU Model."""
+    import tensorflow as tf
+
+    from simulator.frontends.tensorflow.configuration.ipu_config import reset_ipu_configuration
+    from tests.frontends.tensorflow.systems import use_model
+
+    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
+    use_model()
+    with tf.Graph().as_default():
+        yield
+    reset_ipu_configuration()
+
+
+@pytest.fixture
+def graph_on_demand() -> Iterator[None]:
+    """The default graph, and an IPU that is attached when it runs."""
+    import tensorflow as tf
+
+    from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
+    from simulator.frontends.tensorflow.configuration.ipu_config import reset_ipu_configuration
+    from tests.frontends.tensorflow.systems import connect
+
+    with tf.Graph().as_default():
+        connect(DeviceConnectionType.ON_DEMAND)
+        yield
+    reset_ipu_configuration()

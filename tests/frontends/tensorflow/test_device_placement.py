@@ -3,7 +3,7 @@ host, on the device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,28 +17,14 @@ from simulator.frontends.tensorflow import graph_programs, system
 from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
 from simulator.frontends.tensorflow.configuration.functional import move_variable_initialization_to_cpu
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import compile, ipu_scope
+from tests.frontends.tensorflow.systems import connect
+
+pytestmark = pytest.mark.usefixtures("graph_on_demand")
 
 v1 = tf.compat.v1
 IPU = "/device:IPU:0"
 X = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    with tf.Graph().as_default():
-        configure(DeviceConnectionType.ON_DEMAND)
-        yield
-    reset_ipu_configuration()
-
-
-def configure(kind: DeviceConnectionType) -> None:
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.device_connection.type = kind
-    configuration.device_connection.version = "ipu2"
-    configuration.configure_ipu_system()
 
 
 @pytest.fixture
@@ -177,7 +163,7 @@ def test_what_cannot_stand_there_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_initial_values_are_refused_where_nothing_runs() -> None:
-    configure(DeviceConnectionType.NEVER)
+    connect(DeviceConnectionType.NEVER)
     words = "Trying to run an executable on a device that was configured for compilation only"
     with tf.device(IPU):
         v1.get_variable("w", [3, 2], use_resource=True)
@@ -202,7 +188,7 @@ def test_eager_operators_on_an_ipu_are_said_to_run_on_the_host(
 
 
 def test_initial_values_that_were_moved_to_the_host_need_no_device(runs: list[int]) -> None:
-    configure(DeviceConnectionType.NEVER)
+    connect(DeviceConnectionType.NEVER)
     with ipu_scope(IPU):
         weight = v1.get_variable("w", [3, 2])
     move_variable_initialization_to_cpu()

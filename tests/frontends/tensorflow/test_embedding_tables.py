@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.embedding import (
     HostEmbedding,
     HostEmbeddingOptimizerSpec,
@@ -23,21 +21,11 @@ from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.loops import repeat
 from simulator.frontends.tensorflow.strategy import IPUStrategy
 
+pytestmark = pytest.mark.usefixtures("graph_on_a_model")
+
 v1 = tf.compat.v1
 TABLE = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 IDS = np.array([[3, 0], [0, 9]], np.int32)
-
-
-@pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 4
-    configuration.configure_ipu_system()
-    with tf.Graph().as_default():
-        yield
-    reset_ipu_configuration()
 
 
 def test_rows_of_a_table_are_looked_up_and_trained() -> None:

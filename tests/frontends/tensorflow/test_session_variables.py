@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,29 +11,14 @@ import pytest
 import tensorflow as tf
 
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import compile, ipu_scope
+from tests.frontends.tensorflow.systems import connect
+
+pytestmark = pytest.mark.usefixtures("graph_on_demand")
 
 v1 = tf.compat.v1
 X = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
 Y = X.sum(axis=1, keepdims=True)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[None]:
-    """A graph, and a system that attaches when it runs."""
-    with tf.Graph().as_default():
-        configure(DeviceConnectionType.ON_DEMAND)
-        yield
-    reset_ipu_configuration()
-
-
-def configure(kind: DeviceConnectionType) -> None:
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.device_connection.type = kind
-    configuration.device_connection.version = "ipu2"
-    configuration.configure_ipu_system()
 
 
 def network(optimizer: Callable[[], Any]) -> Callable[..., Any]:
@@ -148,7 +133,7 @@ def test_variables_of_the_scope_are_resources() -> None:
 
 def test_runs_that_give_zeros_leave_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TF_POPLAR_FLAGS", f"--executable_cache_path={tmp_path}")
-    configure(DeviceConnectionType.PRE_COMPILE)
+    connect(DeviceConnectionType.PRE_COMPILE)
     result = compile(counter)
     [count] = v1.global_variables()
     with v1.Session() as session:
@@ -156,14 +141,14 @@ def test_runs_that_give_zeros_leave_variables(tmp_path: Path, monkeypatch: pytes
         session.run(count.assign(7.0))
         assert session.run(result) == [0]
         assert session.run(count) == 7
-        configure(DeviceConnectionType.ON_DEMAND)
+        connect(DeviceConnectionType.ON_DEMAND)
         assert session.run(result) == [16]
 
 
 def test_a_refused_run_leaves_the_rest_of_the_session_alone(capfd: pytest.CaptureFixture[str]) -> None:
     """The error comes before the session runs: without TensorFlow's report of a failed operator, and without the
     effects of what it was to run beside."""
-    configure(DeviceConnectionType.NEVER)
+    connect(DeviceConnectionType.NEVER)
     result = compile(counter)
     other = v1.get_variable("other", initializer=1.0, use_resource=True)
     with v1.Session() as session:

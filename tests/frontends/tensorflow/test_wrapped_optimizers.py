@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -11,7 +11,6 @@ import pytest
 import tensorflow as tf
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue
 from simulator.frontends.tensorflow.loops import repeat
@@ -25,20 +24,10 @@ from simulator.frontends.tensorflow.optimizers import (
     MapGradientOptimizer,
 )
 
+pytestmark = pytest.mark.usefixtures("graph_on_a_model")
+
 v1 = tf.compat.v1
 X = np.random.default_rng(0).normal(size=(6, 4, 3)).astype(np.float32)
-
-
-@pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 4
-    configuration.configure_ipu_system()
-    with tf.Graph().as_default():
-        yield
-    reset_ipu_configuration()
 
 
 def trained(optimizer: Callable[[], Any], steps: int = 6) -> Any:
