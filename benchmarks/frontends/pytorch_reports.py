@@ -61,7 +61,7 @@ def main() -> None:
         (torch.randn(2, 32), torch.randint(0, 2, (2,))),
     )
     print(f"{'program':<46} {'steps a call':>12} {'without':>10} {'with':>10} {'ratio':>7}")
-    for name, (model, inputs) in programs.items():
+    for name, (model, inputs, _) in programs.items():
         for per_call in (1, 20):
             with in_one_thread():
                 plain, reporting = ratios(model, inputs, per_call, max(9, steps // per_call))

@@ -3,10 +3,11 @@
     .venv-frontends/bin/python -m benchmarks.frontends.pytorch_steps [steps]
 
 Both sides take turns, 20 steps each, with one thread and then with two; the simulated side runs its 20 iterations in a
-call, as programs do. Of `steps` (200) steps after 20 each side's median is given. The ratio of one thread is the median
-of the turns' ratios of processor time, which hardly depends on other processes. The ratio of two threads is that of
-the medians of wall time, the simulated side's by the better of eager torch's with one thread and with two.
-POPTORCH_IPU_MODEL=1 runs what does not fit a chip. Needs the extra [torch].
+call, as programs do, but of the small MLPs one in a call: there the call itself counts. Of `steps` (200) steps after 20
+each side's median is given. The ratio of one thread is the median of the turns' ratios of processor time, which hardly
+depends on other processes. The ratio of two threads is that of the medians of wall time, the simulated side's by the
+better of eager torch's with one thread and with two. POPTORCH_IPU_MODEL=1 runs what does not fit a chip. Needs the
+extra [torch].
 """
 
 from __future__ import annotations
@@ -26,7 +27,28 @@ from examples.pytorch.transformer_network import Encoder
 from simulator.frontends import poptorch
 from simulator.poplibs.poplin.products.blas_threads import in_one_thread
 
-PER_CALL = 20
+STEPS = 20  #: of a turn
+
+
+class Mlp(torch.nn.Module):
+    """Two linear layers and a loss."""
+
+    def __init__(self, inputs: int, hidden: int, classes: int) -> None:
+        super().__init__()
+        layers = torch.nn.Linear(inputs, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, classes)
+        self.layers, self.loss = torch.nn.Sequential(*layers), torch.nn.CrossEntropyLoss()
+
+    def forward(self, x: Any, y: Any) -> Any:
+        out = self.layers(x)
+        return out, self.loss(out, y)
+
+
+class Case(NamedTuple):
+    """A model, the inputs of a step, and steps of one call of the simulated side."""
+
+    model: Any
+    inputs: tuple[Any, Any]
+    per_call: int = STEPS
 
 
 class Turns(NamedTuple):
@@ -38,29 +60,35 @@ class Turns(NamedTuple):
     first: float  #: the first call, compilation included
 
 
-def take_turns(model: Any, inputs: tuple[Any, Any], steps: int) -> Turns:
+def take_turns(case: Case, steps: int) -> Turns:
     """Train a model and its copy on both sides, turn by turn."""
+    model, inputs, per_call = case
     peer = copy.deepcopy(model)
     rates = {"lr": 0.01}
     peers = torch.optim.SGD(peer.parameters(), **rates)
 
     def eager() -> None:
-        for _ in range(PER_CALL):
+        for _ in range(STEPS):
             peers.zero_grad()
             peer(*inputs)[1].backward()
             peers.step()
 
-    options = poptorch.Options().deviceIterations(PER_CALL).showCompilationProgressBar(False)
+    options = poptorch.Options().deviceIterations(per_call).showCompilationProgressBar(False)
     training = poptorch.trainingModel(model, options, torch.optim.SGD(model.parameters(), **rates))
-    many = [torch.cat([one] * PER_CALL) for one in inputs]
+    many = [torch.cat([one] * per_call) for one in inputs]
     first, _ = _timed(lambda: training(*many))
+
+    def simulated() -> None:
+        for _ in range(STEPS // per_call):
+            training(*many)
+
     turns = Turns([], [], [], first)
-    for number in range(1 + max(3, steps // PER_CALL)):
+    for number in range(1 + max(3, steps // STEPS)):
         wall, processor = _timed(eager)
-        ours, our_processor = _timed(lambda: training(*many))
+        ours, our_processor = _timed(simulated)
         if number:
-            turns.eager.append(wall / PER_CALL)
-            turns.simulated.append(ours / PER_CALL)
+            turns.eager.append(wall / STEPS)
+            turns.simulated.append(ours / STEPS)
             turns.ratios.append(our_processor / processor)
     training.destroy()
     return turns
@@ -73,14 +101,21 @@ def _timed(turn: Callable[[], Any]) -> tuple[float, float]:
     return time.perf_counter() - began, time.process_time() - used
 
 
-def cases() -> dict[str, tuple[Any, tuple[Any, Any]]]:
-    """(model, inputs of a step) by the program's name."""
+def cases() -> dict[str, Case]:
+    """By the program's name."""
     torch.manual_seed(0)
     images = {size: (torch.randn(size, 1, 28, 28), torch.randint(0, 10, (size,))) for size in (8, 64)}
-    encoder = Encoder(4, 256, 4), (torch.randn(2, 128), torch.randint(0, 2, (2,)))
+    encoder = Case(Encoder(4, 256, 4), (torch.randn(2, 128), torch.randint(0, 2, (2,))))
+    mlps = {(64, 784, 128): 10, (16, 32, 64): 10}
     return {
-        **{f"MNIST, batch {size}": (WithLoss(Network(dropout=0.0)), inputs) for size, inputs in images.items()},
+        **{f"MNIST, batch {size}": Case(WithLoss(Network(dropout=0.0)), inputs) for size, inputs in images.items()},
         "transformer encoder, 4 x 256, batch 2 x 128": encoder,
+        **{
+            f"MLP {size} x {inputs} x {hidden}, a call a step": Case(
+                Mlp(inputs, hidden, classes), (torch.randn(size, inputs), torch.randint(0, classes, (size,))), 1
+            )
+            for (size, inputs, hidden), classes in mlps.items()
+        },
     }
 
 
@@ -90,10 +125,10 @@ def main() -> None:
     print(f"{'program':<46} {'threads':>7} {'eager':>10} {'simulated':>10} {'ratio':>7} {'first call':>11}")
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        for name, (model, inputs) in cases().items():
+        for name, case in cases().items():
             try:
                 with in_one_thread() if threads == 1 else nullcontext():
-                    turns = take_turns(model, inputs, steps)
+                    turns = take_turns(case, steps)
             except poptorch.Error as error:
                 print(f"{name:<46} {error}")
                 continue

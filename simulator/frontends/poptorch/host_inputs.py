@@ -88,6 +88,9 @@ def _spread_over_replicas(name: str, values: Any, buffer: Any, groups: list[int]
         for number in (values.min(), values.max()):
             if not limits.min <= number <= limits.max:
                 raise Error(f"The input {name} holds {number}, which does not fit the device's 32-bit integers.")
+    if len(groups) == 1:
+        np.copyto(buffer.reshape(-1), values.reshape(-1), casting="unsafe")
+        return
     steps = len(buffer) // len(groups)
     given = values.reshape(steps, max(groups) + 1, -1) if values.size else values.reshape(steps, max(groups) + 1, 0)
     np.copyto(buffer.reshape(steps, len(groups), given.shape[2]), given[:, groups], casting="unsafe")

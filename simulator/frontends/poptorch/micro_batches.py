@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -60,10 +62,47 @@ class BoundArguments:
         return leaf[: leaf.shape[0] // count]
 
 
+@dataclass(frozen=True)
+class _Parameters:
+    """The signature of a forward method. `plain`: (structure, names) of calls with tensors alone, which depend only on
+    their number and keywords: those of a loop differ in nothing else."""
+
+    signature: inspect.Signature
+    plain: dict[tuple[int, tuple[str, ...]], tuple[Any, tuple[str, ...]]] = field(default_factory=dict)
+
+
+#: of methods by their function, so that a step does not inspect it again
+_parameters: WeakKeyDictionary[Any, _Parameters] = WeakKeyDictionary()
+
+
+def _parameters_of(forward: Any) -> _Parameters:
+    function = getattr(forward, "__func__", None)
+    if not isinstance(function, FunctionType):
+        return _Parameters(inspect.signature(forward))
+    known = _parameters.get(function)
+    if known is None:
+        known = _parameters[function] = _Parameters(inspect.signature(forward))
+    return known
+
+
 def bind(forward: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
     """The leaves of a call of `forward`. Raises TypeError as Python does where the arguments do not fit."""
-    inspect.signature(forward).bind(*arguments, **named)
-    parameters = list(inspect.signature(forward).parameters)
+    parameters = _parameters_of(forward)
+    leaves = (*arguments, *named.values())
+    if not all(type(one) is torch.Tensor for one in leaves):
+        return _bound(parameters, arguments, named)
+    key = len(arguments), tuple(named)
+    if key not in parameters.plain:
+        bound = _bound(parameters, arguments, named)
+        if len(bound.leaves) != len(leaves) or any(a is not b for a, b in zip(bound.leaves, leaves, strict=True)):
+            return bound  # the structure takes them in another order
+        parameters.plain[key] = bound.structure, bound.names
+    return BoundArguments(leaves, *parameters.plain[key])
+
+
+def _bound(known: _Parameters, arguments: Sequence[Any], named: Mapping[str, Any]) -> BoundArguments:
+    known.signature.bind(*arguments, **named)
+    parameters = list(known.signature.parameters)
     pairs, structure = pytree.tree_flatten_with_path((tuple(arguments), dict(named)))
     names = []
     for path, _ in pairs:
