@@ -45,7 +45,7 @@ help:
 	@echo "make test-long   random examples of Hypothesis, sweeps and kill loops"
 	@echo "make stubs     each public function of simulator.poplar does nothing in turn: a test must fail"
 	@echo "Before a release:"
-	@echo "make full      every test with any mark: hours of mutated files, screenshots in both themes"
+	@echo "make full      every test with any mark: hours of mutated files and kills, screenshots in both themes"
 	@echo
 	@echo "make bench     the tables of docs/benchmarks.md"
 	@echo "make validate  published figures beside the simulator's, docs/validation.md; docs/sensitivity.md"
