@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from popvision.analysis.trace.flows import trace_flows
+from popvision.analysis.trace.search import list_matches
 from popvision.analysis.trace.source import TraceSource
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
@@ -134,9 +135,9 @@ def test_older_events_pair_by_id(tmp_path: Path) -> None:
     assert spans(source) == Counter(
         [
             (4, "main", 0, 9, "c", "call", ""),
-            (4, load, 1, 19, "c", "load", ""),
-            (4, load, 2, 48, "c", "load", ""),
-            (4, load, 3, 37, "c", "load", ""),
+            (4, load, 1, 19, "c", "load", '{"id": "3"}'),
+            (4, load, 2, 48, "c", "load", '{"id": "3"}'),
+            (4, load, 3, 37, "c", "load", '{"id": "3"}'),
         ]
     )
 
@@ -258,3 +259,19 @@ def test_older_flows_are_read(tmp_path: Path) -> None:
         legacy.phase, legacy.duration_us, legacy.bind_id, legacy.flow_direction = ord("X"), 1, 9, direction
     flows = trace_flows(made.source(tmp_path))
     assert (flows.flow.tolist(), flows.thread.tolist()) == ([1, 1, 2, 2], [0, 1, 0, 2])
+
+
+def test_events_on_shared_rows_tell_their_tracks(tmp_path: Path) -> None:
+    """Tracks of one name and parent share rows; search and export find the track that a span came from."""
+    made = Building()
+    for uuid in (41, 42, 43):
+        track = made.packet().track_descriptor
+        track.uuid, track.name = uuid, "alone" if uuid == 43 else "requests"
+        made.event(uuid, BEGIN, uuid, "call")
+        made.event(uuid + 1, INSTANT, uuid, "mark")
+        made.event(100, END, uuid)
+    source = made.source(tmp_path)
+    metadata = {(row[3], row[-1]) for row in spans(source)}
+    assert metadata == {(59, '{"track": "41"}'), (58, '{"track": "42"}'), (57, "")}
+    assert [thread.row.name for thread in source.threads] == ["requests", "requests", "alone"]
+    assert list_matches(source, "meta:42", source.begin, source.end, 10).total == 2

@@ -11,6 +11,7 @@ import json
 import mmap
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -318,6 +319,19 @@ class _Reader:
             if track.shares is not None:
                 track.shares = (track.process, track.shares)
             self.recording.processes.setdefault(track.process, "")
+        self._tell_tracks()
+
+    def _tell_tracks(self) -> None:
+        """Events on tracks that share rows keep the track that they come from, or the id, in their metadata."""
+        tracks = {key: track for key, track in self.recording.tracks.items() if track.shares is not None}
+        sharers = Counter(track.shares for track in tracks.values())
+        self.recording.add_facts(
+            {
+                track.number: {"id": str(key[-1])} if len(key) > 1 else {"track": str(key[0])}
+                for key, track in tracks.items()
+                if sharers[track.shares] > 1
+            }
+        )
 
     def _place(self, uuid: int) -> tuple[int, int]:
         """Process and thread of a track; 0 for what no descriptor says so far."""

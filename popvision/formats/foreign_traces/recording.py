@@ -10,6 +10,7 @@ import hashlib
 import json
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -195,6 +196,25 @@ class Recording:
     def group(self, key: tuple[object, ...]) -> int:
         """The number of the asynchronous begins and ends of that key, which may stand on several tracks."""
         return self._groups.setdefault(key, -1 - len(self._groups))
+
+    def add_facts(self, facts: Mapping[int, Mapping[str, object]]) -> None:
+        """Add facts to the metadata of all events on some tracks, given by their numbers."""
+        told: dict[tuple[int, int], int] = {}
+
+        def site_with_facts(track: int, site: int) -> int:
+            if (track, site) not in told:
+                channel, label, metadata = self.keys[site]
+                text = json.dumps({**facts[track], **json.loads(metadata or "{}")})
+                told[track, site] = self.site(channel, label, text)
+            return told[track, site]
+
+        for track in self.tracks.values() if facts else ():
+            for sites in (track.site, track.instant_site) if track.number in facts else ():
+                for at, site in enumerate(sites):
+                    sites[at] = site_with_facts(track.number, site)
+        for at, track_number in enumerate(self.marks.track if facts else ()):
+            if track_number in facts and not self.marks.is_end[at]:
+                self.marks.site[at] = site_with_facts(track_number, self.marks.site[at])
 
     def finish_spans(self) -> None:
         """Pair begins and ends, after all times are on one clock. Ends that close nothing are counted as left out;
