@@ -50,6 +50,10 @@ _popvision_enable() {
             *":$here/build/cpp/lib:"*) ;;
             *) export LD_LIBRARY_PATH="$here/build/cpp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" ;;
         esac
+        case ":${CMAKE_PREFIX_PATH:-}:" in
+            *":$here/build/cpp:"*) ;;
+            *) export CMAKE_PREFIX_PATH="$here/build/cpp${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}" ;;
+        esac
     else
         echo "enable.sh: for C++ programs, run 'make cpp' once, then source this file again." >&2
     fi

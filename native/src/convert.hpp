@@ -219,12 +219,14 @@ POPVISION_CONVERT(OptionFlags);
 POPVISION_TO(replication_factor);
 POPVISION_TO(DebugContext);
 POPVISION_TO(DebugNameAndId);
+POPVISION_TO(QuarterMetadata);
 POPVISION_TO(program::PrintTensorFmt);
 // src/host_objects.cpp: Python objects that write to, read from and call what the program has
 POPVISION_TO(std::ostream);
 POPVISION_TO(std::istream);
 POPVISION_TO(std::stringstream);
 POPVISION_TO(ProgressFunc);
+POPVISION_TO(PerfEstimateFunc);
 #undef POPVISION_TO
 
 /// The values of C++ that stand at `data`, as a NumPy array, or as one number.

@@ -17,6 +17,19 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bool ch
   return compileGraph(moved, progs, checkOptionFlags, opt, progressCallBack, debugContext);
 }
 
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        const OptionFlags &opt, ProgressFunc progressCallBack, const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileGraph(moved, progs, preallocations, opt, progressCallBack, debugContext);
+}
+
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        bool checkOptionFlags, const OptionFlags &opt, ProgressFunc progressCallBack,
+                        const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileGraph(moved, progs, preallocations, checkOptionFlags, opt, progressCallBack, debugContext);
+}
+
 Engine::Engine(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt, ProgressFunc progressCallBack,
                const DebugContext &debugContext)
     : Engine(static_cast<const Graph &>(graph), progs, opt, progressCallBack, debugContext) {
@@ -27,6 +40,27 @@ Engine::Engine(Graph &&graph, program::Program prog, const OptionFlags &opt, Pro
                const DebugContext &debugContext)
     : Engine(static_cast<const Graph &>(graph), prog, opt, progressCallBack, debugContext) {
   graph = Graph();
+}
+
+void Engine::readTensor(StringRef handle, QuarterMetadata &metadata, void *buf, void *bufEnd) {
+  static bridge::Name name{"readTensor"};
+  bridge::locked([&] {
+    const bridge::py::object read = bridge::to(metadata);
+    bridge::call_method(bridge::object_of(*this), name, handle, read, buf, bufEnd);
+    metadata = QuarterMetadata(bridge::Convert<unsigned char>::from(read.attr("getBinary")()));
+  });
+}
+
+Module compileModule(Graph &&graph, program::Program prog, const OptionFlags &opt, ProgressFunc progressCallBack,
+                     const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileModule(moved, prog, opt, progressCallBack, debugContext);
+}
+
+Module compileModule(Graph &&graph, program::Program prog, const Preallocations &preallocations,
+                     const OptionFlags &opt, ProgressFunc progressCallBack, const DebugContext &debugContext) {
+  const Graph moved = std::move(graph);
+  return compileModule(moved, prog, preallocations, opt, progressCallBack, debugContext);
 }
 
 void Engine::connectStreamToCallback(StringRef handle, StreamCallbackHandle f) {

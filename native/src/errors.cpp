@@ -32,6 +32,30 @@ std::string text_attribute(py::handle error, const char *name) {
   return py::str(py::getattr(error, name, py::str(""))).cast<std::string>();
 }
 
+ErrorInfo error_info(const py::handle &info) {
+  const py::object location = info.attr("location");
+  return {Convert<ErrorCode>::from(info.attr("code")),
+          location.is_none() ? ErrorLocation() : Convert<ErrorLocation>::from(location),
+          info.attr("isSimulated").cast<bool>()};
+}
+
+/// Throw the exception of a class of Python, with what it carries, if there is one of its name.
+void throw_like(const std::string &name, const std::string &what, const py::object &error) {
+  if (name == "graph_memory_allocation_error")
+    throw graph_memory_allocation_error(what, text_attribute(error, "profilePath"));
+  if (name == "link_error")
+    throw link_error(what, text_attribute(error, "output"));
+  try {
+    throw_named(name, what);
+  } catch (runtime_error &raised) {
+    for (const py::handle info : error.attr("errors"))
+      raised.errors.push_back(error_info(info));
+    if (auto *recoverable = dynamic_cast<recoverable_runtime_error *>(&raised))
+      recoverable->action = Convert<RecoveryAction>::from(error.attr("recoveryAction"));
+    throw;
+  }
+}
+
 } // namespace
 
 void keep_exception() {
@@ -54,14 +78,8 @@ void rethrow() {
   const py::object error = raised.value();
   rethrow_kept(error);
   const std::string what = py::str(error).cast<std::string>();
-  for (const py::handle type : py::tuple(py::type::of(error).attr("__mro__"))) {
-    const std::string name = type.attr("__name__").cast<std::string>();
-    if (name == "graph_memory_allocation_error")
-      throw graph_memory_allocation_error(what, text_attribute(error, "profilePath"));
-    if (name == "link_error")
-      throw link_error(what, text_attribute(error, "output"));
-    throw_named(name, what);
-  }
+  for (const py::handle type : py::tuple(py::type::of(error).attr("__mro__")))
+    throw_like(type.attr("__name__").cast<std::string>(), what, error);
   throw poplar_error(py::type::of(error).attr("__name__").cast<std::string>() + ": " + what);
 }
 

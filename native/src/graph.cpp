@@ -28,6 +28,8 @@ bool Graph::addCodelets(ArrayRef<std::string> xs, StringRef compileFlags, String
 
 namespace {
 
+bridge::Name initial_value{"getInitialValue"}, initial_values{"getInitialValues"};
+
 std::size_t product(ArrayRef<std::size_t> shape) {
   std::size_t elements = 1;
   for (std::size_t size : shape)
@@ -66,6 +68,14 @@ VertexRef Graph::addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<Connect
     return bridge::result<VertexRef>(
         bridge::call_method(bridge::object_of(*this), name, cs, vertexType, described));
   });
+}
+
+double FieldData::initialNumber(const Target &target) const {
+  return bridge::method<double>(*this, initial_value, target);
+}
+
+std::vector<double> FieldData::initialNumbers(const Target &target) const {
+  return bridge::method<std::vector<double>>(*this, initial_values, target);
 }
 
 void Graph::checkNumber(ArrayRef<std::size_t> shape, std::size_t values) {

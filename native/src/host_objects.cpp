@@ -93,6 +93,15 @@ struct ProgressCalls {
   }
 };
 
+struct Estimator {
+  PerfEstimateFunc function;
+  py::object call(const py::object &vertex, const py::object &target) {
+    const auto seen = Convert<VertexIntrospector>::from(vertex);
+    const auto for_target = Convert<Target>::from(target);
+    return to(call_user([&] { return function(seen, for_target); }));
+  }
+};
+
 struct LoopBody {
   popops::CountedLoopBodyType function;
   py::object call(const py::object &counter) {
@@ -125,6 +134,7 @@ bool make_classes() {
         self.call(arrays_of(inputs), arrays_of(outputs));
       });
   py::class_<ProgressCalls>(module, "ProgressCalls").def("__call__", &ProgressCalls::call);
+  py::class_<Estimator>(module, "Estimator").def("__call__", &Estimator::call);
   py::class_<LoopBody>(module, "LoopBody").def("__call__", &LoopBody::call);
   module.release();
   return true;
@@ -155,6 +165,8 @@ py::object Convert<std::stringstream>::to(const std::stringstream &value) {
 py::object Convert<ProgressFunc>::to(const ProgressFunc &value) {
   return value ? host_object(ProgressCalls{value}) : py::none();
 }
+
+py::object Convert<PerfEstimateFunc>::to(const PerfEstimateFunc &value) { return host_object(Estimator{value}); }
 
 py::object Convert<popops::CountedLoopBodyType>::to(const popops::CountedLoopBodyType &value) {
   return host_object(LoopBody{value});

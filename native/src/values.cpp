@@ -182,6 +182,11 @@ py::object Convert<DebugNameAndId>::to(const DebugNameAndId &value) {
   return call(place.get(), value.getName(), optional_record(value.getParent()));
 }
 
+py::object Convert<QuarterMetadata>::to(const QuarterMetadata &value) {
+  static Place place{"simulator.poplar", "QuarterMetadata"};
+  return call(place.get(), static_cast<unsigned>(value.getBinary()));
+}
+
 py::object Convert<program::PrintTensorFmt>::to(const program::PrintTensorFmt &value) {
   static Place place{"simulator.poplar.program", "PrintTensorFmt"};
   return call(place.get(), value.summariseThreshold, value.edgeItems, value.maxLineWidth, value.digits,

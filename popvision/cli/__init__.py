@@ -50,6 +50,7 @@ COMMANDS = (
     CommandEntry("watch", "Run a program at each save; show what each line costs."),
     CommandEntry("sweep", "Run a program at many points of a grid; a report each."),
     CommandEntry("popc", "Compile codelets in C and C++ into an object."),
+    CommandEntry("cpp", "Build the libraries of C++ programs; print where they are."),
     CommandEntry("html", "Write a view as one HTML file that needs no server."),
     CommandEntry("view", "Open reports and traces in the browser."),
 )

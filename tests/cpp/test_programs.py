@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import popvision
 from popvision import pva
-from tests.cpp.building import HERE
+from popvision.cli import cpp
+from tests.cpp.building import HERE, ROOT
 
 
 def test_a_graph_with_a_codelet_streams_and_reports(shell):
@@ -110,3 +112,38 @@ def test_popvision_run_runs_a_compiled_program(shell):
     shell.build("exits")
     assert shell.run("popvision run -d here ./exits exit", code=3).stdout == "t: [4 5]\ndone\n"
     assert (shell.folder / "here" / "profile.pop").exists()
+
+
+def test_errors_estimators_modules_and_quarters(shell):
+    sentences = shell.printed("errors", POPVISION_IPUS="1").splitlines()
+    assert len(sentences) == 5
+    assert "2 values are given" in sentences[2]
+    assert "no.such.option" in sentences[4]
+
+
+def test_a_library_without_its_python_says_what_to_do(shell):
+    shell.build("values")
+    ended = shell.run(f"LD_LIBRARY_PATH={ROOT}/build/cpp/lib/missing:$LD_LIBRARY_PATH ./values", code=1)
+    assert ended.stderr.splitlines()[-1].endswith("is gone; run 'make cpp' again.")
+
+
+def test_the_examples_build_and_run(shell):
+    shell.run(f"cp -r {ROOT}/examples/cpp examples && make -C examples && cd examples && ./stream 100 && ./matmul")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake: apt-get install -y cmake")
+def test_cmake_finds_the_libraries(shell):
+    shell.run(f"cmake -B build {ROOT}/examples/cpp && cmake --build build --target matmul && ./build/matmul")
+
+
+def test_the_command_prints_where_a_wheel_has_its_libraries(shell):
+    libraries = cpp.place()
+    libraries.parent.mkdir(parents=True)
+    refused = shell.run("popvision cpp env", code=1)
+    assert refused.stderr.splitlines()[-1].endswith("run 'popvision cpp build' first.")
+    libraries.symlink_to(ROOT / "build" / "cpp")
+    printed = shell.run("unset CPATH; popvision cpp env").stdout.splitlines()
+    assert printed[0].startswith(f"export CPATH={ROOT}/native/include:")
+    bare = "unset CPATH LIBRARY_PATH LD_LIBRARY_PATH CMAKE_PREFIX_PATH"
+    source = HERE / "programs" / "values.cpp"
+    shell.run(f'{bare}; eval "$(popvision cpp env)"; g++ {source} -lpoplar -o values && ./values && ldd values')

@@ -7,6 +7,7 @@
 
 #include <poplar/Executable.hpp>
 #include <poplar/Program.hpp>
+#include <poplar/Quarter.hpp>
 #include <poplar/StreamCallback.hpp>
 #include <pva/pva.hpp>
 
@@ -70,6 +71,8 @@ public:
   void reportIntervals(std::ostream &outputStream);
 
   void readTensor(StringRef handle, void *buf, void *bufEnd);
+  void readTensor(StringRef handle, QuarterMetadata &metadata, void *buf, void *bufEnd); // src/engine.cpp
+  void writeTensor(StringRef handle, const QuarterMetadata &metadata, const void *buf, const void *bufEnd);
   template <class T> void readTensor(StringRef handle, gccs::ArrayRef<T> buffer) {
     readTensor(handle, const_cast<T *>(buffer.begin()), const_cast<T *>(buffer.end()));
   }
@@ -102,6 +105,14 @@ public:
   }
 
   std::vector<std::string> listStreams() const;
+  /// Plan an error for the next run, at a place of `getSimulatedErrorLocations`.
+  void insertSimulatedError(ErrorCode error, ErrorLocation const &location);
+  void eraseSimulatedError(ErrorLocation const &location);
+  void clearSimulatedErrors();
+  std::vector<ErrorLocation> getSimulatedErrorLocations(unsigned programId) const;
+  std::vector<ErrorLocation> getSimulatedErrorLocations(unsigned programId, unsigned tile) const;
+  std::vector<ErrorLocation> getSimulatedErrorLocations(StringRef vertexName) const;
+  std::vector<ErrorLocation> getSimulatedErrorLocations(StringRef vertexName, unsigned tile) const;
   void setPrintStream(std::ostream &stream);
   void setPrintTensorStream(std::ostream &stream);
   OptionFlags getEngineOptions() const;

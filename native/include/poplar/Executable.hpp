@@ -38,6 +38,43 @@ Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bo
                         const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
                         const DebugContext &debugContext = {});
 
+/// Tiles of external variables, by the symbol given to Graph::addExternalVariable.
+class Preallocations : public bridge::Handle {
+public:
+  Preallocations();
+  void add(StringRef symbol, unsigned tile);
+};
+
+/// A graph with one program, which another runtime branches to.
+class Module : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  Module() = default;
+  Target getTarget() const;
+  std::vector<std::string> getSymbols() const;
+  void serialize(std::ostream &out) const;
+  static Module deserialize(std::istream &in);
+};
+
+#define POPLAR_REST                                                                                                    \
+  const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {}
+
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        POPLAR_REST); // src/engine.cpp
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        POPLAR_REST);
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        bool checkOptionFlags, POPLAR_REST); // src/engine.cpp
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
+                        bool checkOptionFlags, POPLAR_REST);
+Module compileModule(Graph &&graph, program::Program prog, POPLAR_REST); // src/engine.cpp
+Module compileModule(const Graph &graph, program::Program prog, POPLAR_REST);
+Module compileModule(Graph &&graph, program::Program prog, const Preallocations &preallocations,
+                     POPLAR_REST); // src/engine.cpp
+Module compileModule(const Graph &graph, program::Program prog, const Preallocations &preallocations, POPLAR_REST);
+
+#undef POPLAR_REST
+
 } // namespace poplar
 
 #endif

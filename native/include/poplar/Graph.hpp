@@ -24,6 +24,46 @@
 
 namespace poplar {
 
+/// An order of a tensor's elements that is simpler to work with, and back.
+class TensorRearranger : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  TensorRearranger() = default;
+  Tensor rearrange(const Tensor &t) const;
+  std::vector<Interval> rearrange(ArrayRef<Interval> is) const;
+  Tensor undoRearrangement(const Tensor &t) const;
+  std::vector<Interval> undoRearrangement(ArrayRef<Interval> is) const;
+};
+
+/// What an estimator sees of a field of a vertex.
+class FieldData : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  std::string name() const;
+  unsigned rank() const;
+  std::size_t size() const;
+  std::size_t getSizeAtIndex(std::size_t i) const;
+  /// The value of a simple field.
+  template <class T> T getInitialValue(const Target &target) const { return static_cast<T>(initialNumber(target)); }
+  template <class T> std::vector<T> getInitialValues(const Target &target) const {
+    const std::vector<double> numbers = initialNumbers(target);
+    return std::vector<T>(numbers.begin(), numbers.end());
+  }
+
+private:
+  double initialNumber(const Target &target) const; // src/graph.cpp
+  std::vector<double> initialNumbers(const Target &target) const; // src/graph.cpp
+};
+
+/// What an estimator sees of a vertex.
+class VertexIntrospector : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  FieldData getFieldInfo(const std::string &name) const;
+};
+
+using PerfEstimateFunc = std::function<VertexPerfEstimate(const VertexIntrospector &v, const Target &target)>;
+
 /// A program for the IPU: variables, their tiles, vertices and streams. Copies are views of the same graph.
 class Graph : public bridge::Handle {
 public:
@@ -166,6 +206,8 @@ public:
   void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0);
   void setPerfEstimate(const VertexRef &v, const VertexPerfEstimate &estimate);
   VertexPerfEstimate getPerfEstimate(const VertexRef &v) const;
+  /// Estimate vertices of a type that have no estimate of their own.
+  void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f);
   unsigned getNumVertices() const;
   ComputeSet addComputeSet(const DebugContext &debugContext = {});
   void setFieldSize(FieldRef field, std::size_t size);
@@ -223,6 +265,7 @@ public:
   getSortedContiguousRegions(const Tensor &t, ArrayRef<Interval> regions, bool removeAliasedIntervals = false,
                              std::vector<std::size_t> *aliases = nullptr) const; // src/graph.cpp
   void reorderToSimplify(Tensor *t, ArrayRef<Tensor *> ts, bool requireSimplestOrder = true) const; // src/graph.cpp
+  TensorRearranger getSimplifyingRearranger(const Tensor &t) const;
   Tensor findUnbroadcastTensor(const Tensor &t) const;
 
   void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const;

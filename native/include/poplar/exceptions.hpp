@@ -4,8 +4,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
-#include <poplar/StringRef.hpp>
+#include <poplar/Handle.hpp>
 
 /// One type in all programs and libraries, also where they are built with -fvisibility=hidden.
 #define POPLAR_API __attribute__((visibility("default")))
@@ -71,10 +72,64 @@ struct POPLAR_API graph_memory_allocation_error : link_error {
   std::string profilePath;
 };
 
-POPLAR_EXCEPTION(runtime_error, poplar_error);
+/// What went wrong on the device.
+enum class ErrorCode {
+  NONE,
+  UNKNOWN,
+  TRAP,
+  FLOATING_POINT_INVALID_OPERATION,
+  FLOATING_POINT_DIVIDE_BY_ZERO,
+  FLOATING_POINT_OVERFLOW,
+  TILE_MEMORY_BANK_CONFLICT,
+  INVALID_EXCHANGE_CONFIGURATION,
+  INVALID_ADDRESS,
+  INVALID_OPERAND,
+  INVALID_PROGRAM_COUNTER,
+  INVALID_INSTRUCTION,
+  EXCHANGE_ERROR,
+  MEMORY_ERROR,
+  IPUSOFTERR,
+  LINK_DOWN,
+  HOST_LINK_DOWN,
+  HOST_SYNC_TIMEOUT,
+  IPU_MEMORY_FAILURE
+};
+
+/// A place of the device where an error happens: a tile, and a program or vertex.
+class ErrorLocation : public bridge::Handle {
+public:
+  using bridge::Handle::Handle;
+  ErrorLocation() = default;
+};
+inline bool operator==(const ErrorLocation &a, const ErrorLocation &b) { return bridge::equal(a, b); }
+inline bool operator!=(const ErrorLocation &a, const ErrorLocation &b) { return !bridge::equal(a, b); }
+
+/// One error of a run; `isSimulated`: the user inserted it.
+struct ErrorInfo {
+  ErrorCode code;
+  ErrorLocation location;
+  bool isSimulated;
+};
+
+/// What makes a device usable again.
+enum class RecoveryAction { IPU_RESET, LINK_RESET, PARTITION_RESET, FULL_RESET };
+
+/// A run failed; `errors` says where.
+struct POPLAR_API runtime_error : poplar_error {
+  explicit runtime_error(const std::string &what) : poplar_error(what) {}
+  ~runtime_error() override;
+  std::vector<ErrorInfo> errors;
+};
+
 POPLAR_EXCEPTION(application_runtime_error, runtime_error);
 POPLAR_EXCEPTION(system_runtime_error, runtime_error);
-POPLAR_EXCEPTION(recoverable_runtime_error, system_runtime_error);
+struct POPLAR_API recoverable_runtime_error : system_runtime_error {
+  explicit recoverable_runtime_error(const std::string &what) : system_runtime_error(what) {}
+  ~recoverable_runtime_error() override;
+  RecoveryAction getRecoveryAction() const { return action; }
+  RecoveryAction action = RecoveryAction::IPU_RESET;
+};
+
 POPLAR_EXCEPTION(unrecoverable_runtime_error, system_runtime_error);
 POPLAR_EXCEPTION(unknown_runtime_error, system_runtime_error);
 
