@@ -20,7 +20,7 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.poplibs.pieces import aligned_runs, mapping_of, rows_edges, vector_edges
+from simulator.poplibs.pieces import mapping_of, rows_edges, runs_of_rows, vector_edges
 from simulator.poplibs.popops.reductions.vertices import Kind, ReduceForm, reduce_vertex
 from simulator.poplibs.poputil.linear_mapping import map_from_hashed_tile
 from simulator.poplibs.type_names import short_name
@@ -112,11 +112,7 @@ def _strided_vertices(
 def _shares(graph: Graph, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The output's runs on each tile, cut into up to six shares of whole vectors, never across two groups: (starts,
     lengths, tiles)."""
-    groups = out.dim(0)
-    runs = [aligned_runs(graph.store, out.slice(g, g + 1, 0), []) for g in range(groups)]
-    starts = np.concatenate([r.starts for r in runs])
-    lengths = np.concatenate([r.lengths for r in runs])
-    tiles = np.concatenate([r.tiles for r in runs])
+    starts, lengths, tiles = runs_of_rows(graph.store, out)
     unit = grain(out.elementType())
     share = np.maximum(-(-lengths // (WORKERS * unit)) * unit, unit)
     count = -(-lengths // share)
