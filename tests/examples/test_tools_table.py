@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks.tools import command, summary
@@ -23,6 +25,22 @@ def test_the_page_holds_the_figures_of_a_row(key: str) -> None:
     line = summary.line(summary.Compared(_ROWS[key], measure(_ROWS[key])))
     figures = line.rsplit("|", 2)[0]
     assert any(text.startswith(figures) for text in command.PAGE.read_text("utf-8").splitlines()), line
+
+
+def test_finished_rows_are_kept_and_a_part_leaves_the_page_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "KEPT", tmp_path / "kept" / "tools.jsonl")
+    monkeypatch.setattr(command, "PAGE", tmp_path / "page.md")
+    part = ["--only", "bert_reduce_0", "--part", "2/2"]
+    assert command.main(part) == 0
+    assert "| bert_reduce_0 | ipu2 |" in capsys.readouterr().out
+    assert not command.PAGE.exists()
+    monkeypatch.setattr(command, "measure", lambda row, units=None: pytest.fail(f"{row.key} ran again"))
+    assert command.main([*part, "--page"]) == 0
+    page = command.PAGE.read_text("utf-8")
+    assert page.count("| bert_reduce_0 |") == 1
+    assert "215 of 216 rows are not there" in page
 
 
 def test_a_tool_without_its_function_says_which() -> None:
