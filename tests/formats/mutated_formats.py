@@ -172,6 +172,7 @@ def _make_executable(path: Path) -> None:
 
 
 def _ask_executable(path: Path) -> Said:
+    import simulator.poplibs.popops  # noqa: F401  its kernels are bound when an executable is read
     from popvision.answers.verification import verify_file
     from simulator.frontends.session.executable_cache import read_entry
 

@@ -39,8 +39,8 @@ PATIENCE = 1_800
 
 
 def complaints(name: str, folder: Path, first: int, count: int) -> list[str]:
-    """Tries `count` mutations of a format from number `first`; a line for each that ended the child or was answered
-    wrongly."""
+    """Tries `count` mutations of a format from number `first`; a line for each that ended the child, which is started
+    again behind it, or was answered wrongly."""
     folder.mkdir(exist_ok=True)
     what = ["tests.formats.mutated_formats", name, str(folder)]
     if name == "report":
@@ -52,7 +52,7 @@ def complaints(name: str, folder: Path, first: int, count: int) -> list[str]:
     while first < last:
         ended, wrong = _child([*what, str(first), str(last - first)])
         lines += wrong
-        first = first + 1 if ended is None else ended + 1
+        first = last if ended is None else ended + 1
     return lines
 
 

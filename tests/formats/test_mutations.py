@@ -64,14 +64,25 @@ def test_a_stopped_run_goes_on_with_the_next_share(
     assert "1,000,000 in all" in capsys.readouterr().out
 
 
-def test_a_child_that_ends_is_started_again_behind_it(tmp_path: Path) -> None:
-    """A crash is one complaint, and the mutations after it are tried."""
-    folder = tmp_path / "archive"
-    folder.mkdir()
-    (folder / FORMATS["archive"].file).write_bytes(b"no archive")
-    lines = complaints("archive", folder, 0, 2)
-    assert len(lines) == 2
-    assert all("ended with exit code 1 at the start" in line for line in lines)
+def test_a_child_that_ends_is_started_again_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash is one complaint, and the mutations after it are tried; a child that tries none ends the share."""
+    answers = [(3, ["ended at 3"]), (5, []), (None, ["ended at the start"])]
+    asked = []
+
+    def child(words: list[str]) -> tuple[int | None, list[str]]:
+        asked.append(words[-2:])
+        return answers.pop(0)
+
+    monkeypatch.setattr(mutation_runs, "_child", child)
+    assert complaints("archive", tmp_path, 0, 6) == ["ended at 3"]
+    assert complaints("archive", tmp_path, 6, 6) == ["ended at the start"]
+    assert asked == [["0", "6"], ["4", "2"], ["6", "6"]]
+
+
+def test_a_later_share_reads_the_sound_file_of_the_first(tmp_path: Path) -> None:
+    """In a process that has not written it."""
+    FORMATS["executable"].make(tmp_path / FORMATS["executable"].file)
+    assert complaints("executable", tmp_path, 0, 2) == []
 
 
 def test_counts_add_up() -> None:
