@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from popvision.cli.console import progress
 from popvision.cli.paging import echo_lost
 from popvision.formats.errors import FormatError
 
@@ -135,7 +136,8 @@ def _listed(folder: Path, traces: list[Path]) -> str:
 def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
-    trace = OpenedTrace(path)
+    with progress(f"Reading {path}"):  # of another tool's trace it may be an import
+        trace = OpenedTrace(path)
     say_not_kept(trace.source)
     echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
     click.get_current_context().meta.setdefault(_OPENED, []).append(trace)

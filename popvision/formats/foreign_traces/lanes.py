@@ -6,6 +6,8 @@ that overlap without nesting keep both of their ends, the later one in the deepe
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,6 +18,9 @@ from popvision.formats.pvti.columns import Instants, Slices
 from popvision.formats.pvti.schema import MAX_DEPTH
 
 Ints = NDArray[np.int64]
+
+#: Rows that are numbers of Python at once.
+_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -37,20 +42,28 @@ def lay_out(begin: Ints, end: Ints, site: Ints, unfinished: Ints, instant_time: 
     by_time = np.argsort(instant_time, kind="stable")
     time = instant_time[by_time]
     sweep = _Sweep(len(begin), len(time))
-    sweep.take(begin.tolist(), end.tolist(), time.tolist())
+    sweep.take(begin, end, time.tolist())
+    depth, parent = np.asarray(sweep.depth), np.asarray(sweep.parent)
     is_unfinished = np.isin(order, unfinished)
-    by_depth = np.argsort(sweep.depth, kind="stable")
-    bounds = np.searchsorted(sweep.depth[by_depth], np.arange(int(sweep.depth.max(initial=-1)) + 2))
+    by_depth = np.argsort(depth, kind="stable")
+    bounds = np.searchsorted(depth[by_depth], np.arange(int(depth.max(initial=-1)) + 2))
     lanes: list[Slices] = []
     places: list[tuple[int, int]] = []
     for level, (first, last) in enumerate(pairwise(bounds.tolist())):
         rows = by_depth[first:last]
-        columns = (end[rows] - begin[rows], site[rows], sweep.parent[rows])
+        columns = (end[rows] - begin[rows], site[rows], parent[rows])
         lanes.append(Slices(begin[rows], *(column.view(np.uint64) for column in columns)))
         places += [(level, position) for position in np.flatnonzero(is_unfinished[rows]).tolist()]
     columns = (instant_site[by_time], sweep.depth_around, sweep.parent_around)
     instants = Instants(time, *(column.view(np.uint64) for column in columns)) if len(time) else None
-    return Layout(lanes, instants, places, int((sweep.depth < 0).sum()))
+    return Layout(lanes, instants, places, int((depth < 0).sum()))
+
+
+def _rows(begins: Ints, ends: Ints) -> Iterator[tuple[int, int]]:
+    """The rows of two columns as numbers of Python, of which there are few at once."""
+    for first in range(0, len(begins), _ROWS):
+        part = slice(first, first + _ROWS)
+        yield from zip(begins[part].tolist(), ends[part].tolist(), strict=True)
 
 
 class _Sweep:
@@ -58,15 +71,15 @@ class _Sweep:
     span that would be too deep. Of each instant the number of slots around it and the position of the deepest."""
 
     def __init__(self, spans: int, instants: int) -> None:
-        self.depth, self.parent = np.zeros(spans, np.int64), np.zeros(spans, np.int64)
+        self.depth, self.parent = array("q", bytes(8 * spans)), array("q", bytes(8 * spans))
         self.depth_around, self.parent_around = np.zeros(instants, np.int64), np.zeros(instants, np.int64)
         self.stack: list[tuple[int, int, int]] = []  # (end, slot, position); what has ended goes when it is on top
 
-    def take(self, begins: list[int], ends: list[int], times: list[int]) -> None:
+    def take(self, begins: Ints, ends: Ints, times: list[int]) -> None:
         """Place all, each column in order."""
         counts: list[int] = []
         stack, placed = self.stack, 0
-        for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        for row, (begin, end) in enumerate(_rows(begins, ends)):
             while placed < len(times) and times[placed] < begin:
                 placed = self._place_instant(placed, times[placed])
             while stack and stack[-1][0] <= begin:
