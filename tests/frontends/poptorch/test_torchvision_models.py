@@ -106,3 +106,29 @@ def test_a_block_trains_as_in_torch(make: Any, monkeypatch: pytest.MonkeyPatch) 
         optimizer.step()
         assert float(model(x)) == pytest.approx(loss.item(), rel=1e-3)
     model.destroy()
+
+
+class _Classified(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = models.resnet18(num_classes=10)
+
+    def forward(self, x: Any, labels: Any) -> Any:
+        return F.cross_entropy(self.network(x), labels)
+
+
+@pytest.mark.long
+def test_resnet18_trains_as_in_torch() -> None:
+    """One step of the whole network: its loss, and every weight and buffer after it."""
+    torch.manual_seed(0)
+    net = _Classified()
+    twin = copy.deepcopy(net)
+    x, labels = torch.randn(4, 3, 32, 32), torch.randint(10, (4,))
+    options = poptorch.Options().showCompilationProgressBar(False)
+    model = poptorch.trainingModel(net, options, torch.optim.SGD(net.parameters(), lr=0.01))
+    loss = twin(x, labels)
+    loss.backward()
+    torch.optim.SGD(twin.parameters(), lr=0.01).step()
+    assert float(model(x, labels)) == pytest.approx(loss.item(), rel=1e-4)
+    torch.testing.assert_close(dict(net.state_dict()), dict(twin.state_dict()), rtol=1e-2, atol=1e-3)
+    model.destroy()
