@@ -154,72 +154,88 @@ def _install() -> None:
     cls.fit, cls.evaluate, cls.predict = (_traced(method) for method in (cls.fit, cls.evaluate, cls.predict))
 
 
+def _pipelining(model: Any, method: str) -> Pipelining:
+    """How a model of an IPUStrategy is pipelined. Raises poplar_error, which names the method, for another one."""
+    if model not in _models:
+        raise poplar_error(
+            f"{method} is for models that are made in the scope of an IPUStrategy; '{model.name}' was not."
+        )
+    return _models[model].pipelining
+
+
+def set_gradient_accumulation_options(
+    self: Any,
+    gradient_accumulation_steps_per_replica: int | None = None,
+    experimental_normalize_gradients: Any = None,
+    gradient_accumulation_reduction_method: Any = "sum",
+    gradient_accumulation_steps: int | None = None,
+    **others: Any,
+) -> None:
+    """Mini-batches whose gradients are added up before a step of the optimizer."""
+    method = "set_gradient_accumulation_options"
+    options = _pipelining(self, method)
+    steps = gradient_accumulation_steps_per_replica or gradient_accumulation_steps
+    if isinstance(experimental_normalize_gradients, str | Enum):  # its place in SDK 2.6 and later
+        gradient_accumulation_reduction_method = experimental_normalize_gradients
+        experimental_normalize_gradients = None
+    reduction, normalize = gradient_accumulation_reduction_method, experimental_normalize_gradients
+    set_accumulation(options, method, steps, reduction, normalize, others)
+
+
+def set_pipelining_options(
+    self: Any,
+    gradient_accumulation_steps_per_replica: int | None = None,
+    device_mapping: Sequence[int] | None = None,
+    accumulate_outfeed: bool | None = None,
+    experimental_normalize_gradients: bool | None = None,
+    gradient_accumulation_reduction_method: Any = "sum",
+    **others: Any,
+) -> None:
+    """Mini-batches of a step of the pipeline, and the IPUs of its stages."""
+    method = "set_pipelining_options"
+    options = _pipelining(self, method)
+    others["accumulate_outfeed"] = accumulate_outfeed
+    steps, reduction = gradient_accumulation_steps_per_replica, gradient_accumulation_reduction_method
+    set_accumulation(options, method, steps, reduction, experimental_normalize_gradients, others)
+    options.device_mapping = device_mapping
+
+
+def get_pipeline_stage_assignment(self: Any) -> list[Assignment]:
+    """The stage of each call of a layer."""
+    return current_assignments(self, _pipelining(self, "get_pipeline_stage_assignment"))
+
+
+def set_pipeline_stage_assignment(self: Any, pipeline_stage_assignment: Sequence[Any]) -> None:
+    """Put the calls of layers on these stages."""
+    assign(self, _pipelining(self, "set_pipeline_stage_assignment"), pipeline_stage_assignment)
+
+
+def reset_pipeline_stage_assignment(self: Any) -> None:
+    """Forget the stages that were set."""
+    _pipelining(self, "reset_pipeline_stage_assignment").assignments = []
+
+
+def print_pipeline_stage_assignment_summary(self: Any, print_fn: Callable[[str], None] = print) -> None:
+    """Print the stage of each call of a layer, a line each."""
+    for one in get_pipeline_stage_assignment(self):
+        print_fn(str(one))
+
+
+#: The methods that Graphcore's extensions give Keras' models.
+_EXTENSIONS = (
+    set_gradient_accumulation_options,
+    set_pipelining_options,
+    get_pipeline_stage_assignment,
+    set_pipeline_stage_assignment,
+    reset_pipeline_stage_assignment,
+    print_pipeline_stage_assignment_summary,
+)
+
+
 def _install_extensions() -> None:
     """Give Keras' models the methods of its extensions for IPUs."""
-    cls = keras.Model
-
-    def pipelining(model: Any, method: str) -> Pipelining:
-        if model not in _models:
-            raise poplar_error(
-                f"{method} is for models that are made in the scope of an IPUStrategy; '{model.name}' was not."
-            )
-        return _models[model].pipelining
-
-    def set_gradient_accumulation_options(
-        self: Any,
-        gradient_accumulation_steps_per_replica: int | None = None,
-        experimental_normalize_gradients: Any = None,
-        gradient_accumulation_reduction_method: Any = "sum",
-        gradient_accumulation_steps: int | None = None,
-        **others: Any,
-    ) -> None:
-        method = "set_gradient_accumulation_options"
-        options = pipelining(self, method)
-        steps = gradient_accumulation_steps_per_replica or gradient_accumulation_steps
-        if isinstance(experimental_normalize_gradients, str | Enum):  # its place in SDK 2.6 and later
-            gradient_accumulation_reduction_method = experimental_normalize_gradients
-            experimental_normalize_gradients = None
-        reduction, normalize = gradient_accumulation_reduction_method, experimental_normalize_gradients
-        set_accumulation(options, method, steps, reduction, normalize, others)
-
-    def set_pipelining_options(
-        self: Any,
-        gradient_accumulation_steps_per_replica: int | None = None,
-        device_mapping: Sequence[int] | None = None,
-        accumulate_outfeed: bool | None = None,
-        experimental_normalize_gradients: bool | None = None,
-        gradient_accumulation_reduction_method: Any = "sum",
-        **others: Any,
-    ) -> None:
-        method = "set_pipelining_options"
-        options = pipelining(self, method)
-        others["accumulate_outfeed"] = accumulate_outfeed
-        steps, reduction = gradient_accumulation_steps_per_replica, gradient_accumulation_reduction_method
-        set_accumulation(options, method, steps, reduction, experimental_normalize_gradients, others)
-        options.device_mapping = device_mapping
-
-    def get_pipeline_stage_assignment(self: Any) -> list[Assignment]:
-        return current_assignments(self, pipelining(self, "get_pipeline_stage_assignment"))
-
-    def set_pipeline_stage_assignment(self: Any, pipeline_stage_assignment: Sequence[Any]) -> None:
-        assign(self, pipelining(self, "set_pipeline_stage_assignment"), pipeline_stage_assignment)
-
-    def reset_pipeline_stage_assignment(self: Any) -> None:
-        pipelining(self, "reset_pipeline_stage_assignment").assignments = []
-
-    def print_pipeline_stage_assignment_summary(self: Any, print_fn: Callable[[str], None] = print) -> None:
-        for one in get_pipeline_stage_assignment(self):
-            print_fn(str(one))
-
-    for method in (
-        set_gradient_accumulation_options,
-        set_pipelining_options,
-        get_pipeline_stage_assignment,
-        set_pipeline_stage_assignment,
-        reset_pipeline_stage_assignment,
-        print_pipeline_stage_assignment_summary,
-    ):
-        setattr(cls, method.__name__, method)
+    for method in _EXTENSIONS:
+        setattr(keras.Model, method.__name__, method)
     keras.ipu = tf.keras.ipu = keras_pipeline  # as Graphcore's Keras has its classes
 
 

@@ -2,4 +2,15 @@
 
 from importlib.util import find_spec
 
+import pytest
+
 collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
+
+
+@pytest.fixture
+def few_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IPUs of 16 tiles, and the same random numbers for every test."""
+    import torch
+
+    monkeypatch.setenv("POPVISION_TILES", "16")
+    torch.manual_seed(0)

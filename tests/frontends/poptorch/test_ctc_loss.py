@@ -13,16 +13,12 @@ from torch.nn import functional as F
 from simulator.frontends import poptorch
 from tests.frontends.operators.operator_twin import check_operator
 
+pytestmark = pytest.mark.usefixtures("few_tiles")
+
 STEPS, CLASSES = 5, 4
 LABELS = torch.tensor([[1, 1, 3], [2, 3, 0], [1, 2, 3]])
 TIMES, COUNTS = torch.tensor([5, 3, 2]), torch.tensor([3, 2, 0])
 JOINED = torch.tensor([1, 1, 3, 2, 3])
-
-
-@pytest.fixture(autouse=True)
-def _few_tiles(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "16")
-    torch.manual_seed(0)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])

@@ -15,6 +15,8 @@ from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 from simulator.frontends import poptorch
 from tests.frontends.poptorch.gradient_twins import Forward, Net, check_equal, training, twin_losses
 
+pytestmark = pytest.mark.usefixtures("few_tiles")
+
 EQUAL: dict[str, Forward] = {}
 REFUSED: dict[str, tuple[Forward, str]] = {}
 
@@ -33,12 +35,6 @@ def refused(words: str) -> Callable[[Forward], Forward]:
         return forward
 
     return register
-
-
-@pytest.fixture(autouse=True)
-def _few_tiles(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "16")
-    torch.manual_seed(0)
 
 
 # Grad modes

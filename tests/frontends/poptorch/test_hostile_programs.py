@@ -13,11 +13,7 @@ from torch import nn
 
 from simulator.frontends import poptorch
 
-
-@pytest.fixture(autouse=True)
-def _few_tiles(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "16")
-    torch.manual_seed(0)
+pytestmark = pytest.mark.usefixtures("few_tiles")
 
 
 def options() -> poptorch.Options:

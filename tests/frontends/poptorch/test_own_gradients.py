@@ -14,13 +14,9 @@ from torch.utils.checkpoint import checkpoint
 from simulator.frontends import poptorch
 from tests.frontends.poptorch.gradient_twins import Forward, Net, check_equal, training, twin_losses
 
+pytestmark = pytest.mark.usefixtures("few_tiles")
+
 Setup = Callable[[Any], Any]
-
-
-@pytest.fixture(autouse=True)
-def _few_tiles(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "16")
-    torch.manual_seed(0)
 
 
 class Rounded(torch.autograd.Function):

@@ -14,6 +14,13 @@ from torch.utils import _pytree as pytree
 
 from simulator.frontends import poptorch
 
+pytestmark = pytest.mark.usefixtures("few_tiles")
+
+
+def options() -> poptorch.Options:
+    return poptorch.Options().showCompilationProgressBar(False)
+
+
 WRITES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {}
 
 
@@ -25,16 +32,6 @@ def writes(make: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[.
         return forward
 
     return register
-
-
-@pytest.fixture(autouse=True)
-def _few_tiles(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "16")
-    torch.manual_seed(0)
-
-
-def options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
 
 
 class Module(nn.Module):
