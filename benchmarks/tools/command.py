@@ -37,8 +37,8 @@ tool's programs by alphabet; the other half tests it.
 _FOUND = """## What the rows say
 
 **Dense layers of halves** agree on Mk1 (most within 3 %) and are up to 30 % too cheap on Mk2. There the published
-figures are those of a chip with as many convolution units for halves as Mk1, 8 in place of 16: cycles as well as the
-largest tile. `--half-units 8 --only bert fc_layer` runs them so; ratios of cycles:
+figures fit a chip with as many convolution units for halves as Mk1, 8 in place of 16: cycles as well as the largest
+tile. `--half-units 8 --only bert fc_layer` runs them so; ratios of cycles:
 
 | program on Mk2 | 16 units | 8 units | largest tile (B), 8 units | published |
 |---|---:|---:|---:|---:|
@@ -50,8 +50,8 @@ largest tile. `--half-units 8 --only bert fc_layer` runs them so; ratios of cycl
 | fc_layer_16_1000_1000_half | 0.84 | 0.93 | 214,400 | 214,488 |
 | fc_layer_8_1000_1000_half | 0.86 | 0.96 | 214,400 | 214,424 |
 
-So no term of large k is missing there: PopLibs of March 2021 planned these products for the IPU Model of Mk2 with the
-units of Mk1. Of convolutions, resnet50_tr_bs4_bm128L0A2 comes from 0.83 to 1.05 (Mk1: 1.03) and
+So in these rows no term of large k is missing. That PopLibs of March 2021 planned for the IPU Model of Mk2 with the units
+of Mk1 is our inference; no publication says so. Of convolutions, resnet50_tr_bs4_bm128L0A2 comes from 0.83 to 1.05 (Mk1: 1.03) and
 inception_tr_bs4_i10_a1x1 from 1.03 to 1.20 (Mk1: 1.16): with 8 units both chips have the same ratio. Our constant stays
 16, because hardware has them: the published 334.94 TFLOP/s of a product of halves on Bow
 ([validation.md](validation.md)) are 96 % of the peak of 16 units, and 1.9 times that of 8.
