@@ -50,9 +50,10 @@ tile. `--half-units 8 --only bert fc_layer` runs them so; ratios of cycles:
 | fc_layer_16_1000_1000_half | 0.84 | 0.93 | 214,400 | 214,488 |
 | fc_layer_8_1000_1000_half | 0.86 | 0.96 | 214,400 | 214,424 |
 
-So in these rows no term of large k is missing. That PopLibs of March 2021 planned for the IPU Model of Mk2 with the units
-of Mk1 is our inference; no publication says so. Of convolutions, resnet50_tr_bs4_bm128L0A2 comes from 0.83 to 1.05 (Mk1: 1.03) and
-inception_tr_bs4_i10_a1x1 from 1.03 to 1.20 (Mk1: 1.16): with 8 units both chips have the same ratio. Our constant stays
+So in these rows no term of large k is missing. That PopLibs of March 2021 planned for the IPU Model of Mk2 with the
+units of Mk1 is our inference; no publication says so. Of convolutions, resnet50_tr_bs4_bm128L0A2 comes from 0.83 to
+1.05 (Mk1: 1.03) and inception_tr_bs4_i10_a1x1 from 1.03 to 1.20 (Mk1: 1.16): with 8 units both chips have the same
+ratio. Our constant stays
 16, because hardware has them: the published 334.94 TFLOP/s of a product of halves on Bow
 ([validation.md](validation.md)) are 96 % of the peak of 16 units, and 1.9 times that of 8.
 
