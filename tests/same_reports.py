@@ -18,6 +18,9 @@ OF_A_RUN = frozenset(
     }
 )
 
+#: The keys of `meta` among them.
+META_OF_A_RUN = frozenset(name.removeprefix("meta.") for name in OF_A_RUN if name.startswith("meta."))
+
 
 def differences(one, other):
     """Columns of profile.pop that differ, as "table.column" and "meta.key", and other files that do."""

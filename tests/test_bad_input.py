@@ -146,7 +146,7 @@ PROGRAMS = {
     "constant's values": (
         lambda c: c.graph.addConstant(FLOAT, [1], ["a"]),
         tensor_creation_error,
-        "a is not a value of type float",
+        "'a' is not a value of type float",
     ),
     "unmapped tensor": (
         lambda c: c.engine(Copy(c.variable(), c.variable("lost", tile=None))),

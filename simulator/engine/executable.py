@@ -54,7 +54,7 @@ class Executable:
         if folder is not None and asked == self.options.report:
             self._folder = None
             self._finish.detach()
-            folder.set_option_facts(self.facts_of(options))
+            folder.set_option_facts(report_facts(self, options))
             return folder
         if folder is not None and asked.writes_report and asked.directory == self.options.report.directory:
             self.close_reports()
@@ -66,14 +66,9 @@ class Executable:
         if not self.writes_reports or not (report.writes_report or report.writes_archive):
             options.say_where_nothing_is_recorded()
             return None
-        folder = ReportFolder(report, self.name, self.facts_of(options))
+        folder = ReportFolder(report, self.name, report_facts(self, options))
         folder.write_compilation(self.compiled)
         return folder
-
-    def facts_of(self, options: EngineOptions) -> dict[str, Any]:
-        """What its reports say about an engine with these options."""
-        once = {"oncePerAttachment": list(self.once_per_attachment)} if self.once_per_attachment else {}
-        return {**options.facts(), **once}
 
     def getTarget(self) -> Target:
         """The target it was compiled for, with the IPUs of all replicas."""
@@ -99,3 +94,9 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"Executable({self.compiled.num_programs} programs)"
+
+
+def report_facts(executable: Executable, options: EngineOptions) -> dict[str, Any]:
+    """What reports of an executable say about an engine with these options."""
+    once = executable.once_per_attachment
+    return {**options.facts(), **({"oncePerAttachment": list(once)} if once else {})}

@@ -24,7 +24,7 @@ from popvision.pva.report import columns_of
 from simulator.base.errors import invalid_option, missing_graph_profile, profiling_disabled
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
-from simulator.engine.executable import Executable
+from simulator.engine.executable import Executable, report_facts
 from simulator.engine.options import EngineOptions
 from simulator.runtime.recording.recorder import Recorder
 from simulator.runtime.recording.report_folder import PROFILE_NAME, debug_contexts
@@ -95,7 +95,7 @@ class EngineProfile:
         """The profile, in a file; `with_blocks`: those of runs of which only blocks are recorded, too."""
         compiled = self._executable.compiled
         lowered = compiled.compilation.lowered if self._options.report.output_lowered_vars else ()
-        meta = report_meta(self._executable.facts_of(self._options), self._executable.name, "", compiled)
+        meta = report_meta(report_facts(self._executable, self._options), self._executable.name, "", compiled)
         path = folder / PROFILE_NAME
         with ProfileWriter(path) as writer:
             writer.write_compilation(replace(compiled.compilation, meta=meta, lowered=lowered))

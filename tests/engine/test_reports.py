@@ -14,6 +14,7 @@ from simulator.poplar import DeviceManager, Engine, IPUModel, TargetType, profil
 from simulator.poplar.program import Sequence
 from simulator.runtime.recording import report_folder
 from tests.compiler.tiny_graphs import tutorial3
+from tests.same_reports import META_OF_A_RUN
 
 ALL = ("archive.a", "debug.cbor", "debug.json", "profile.pop", "serialized_graph.capnp")
 
@@ -251,7 +252,7 @@ def rows_of(path):
         rows = sorted(repr(row) for row in db.execute(f"SELECT * FROM {table}"))
         found[table] = [r for r in rows if table != "meta" or json.loads(r.split(", ", 1)[1][1:-2] or "0") is not None]
     meta = dict(db.execute("SELECT key, value FROM meta"))
-    for key in ("timestamp", "reportId", "runId", "engineOptions", "engineOptionsGiven"):
+    for key in (*META_OF_A_RUN, "engineOptions", "engineOptionsGiven"):
         meta.pop(key)
     found["meta"] = sorted(meta.items())
     found["runs"] = list(db.execute("SELECT id, program_index, name, first_step, n_steps, cycles FROM runs"))

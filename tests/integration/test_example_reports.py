@@ -17,6 +17,7 @@ from tests.example_runs import example_run, run_example
 from tests.integration import time_laws
 from tests.integration.plain_report import PlainReport
 from tests.integration.test_report_laws import check_report
+from tests.same_reports import META_OF_A_RUN
 
 EXAMPLES = {
     "chain": ["matmul_chain.py", "--plan"],
@@ -29,7 +30,6 @@ EXAMPLES = {
 }
 #: columns that differ between two equal runs: host times and identities
 VOLATILE = {"host_start_us", "host_end_us"}
-VOLATILE_META = {"timestamp", "runId", "reportId"}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def dump(folder: Path) -> dict[str, list[Any]]:
         kept = [name for name in columns if name not in VOLATILE]
         rows = report.rows(f"SELECT {', '.join(kept)} FROM {table} ORDER BY {', '.join(kept)}")
         if table == "meta":
-            rows = [(key, value.replace(str(folder), "FOLDER")) for key, value in rows if key not in VOLATILE_META]
+            rows = [(key, value.replace(str(folder), "FOLDER")) for key, value in rows if key not in META_OF_A_RUN]
         if table == "parts":
             rows = [row[:3] for row in rows if row[0] not in ("meta", "runs")]
         tables[table] = rows

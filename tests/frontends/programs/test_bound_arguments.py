@@ -6,9 +6,10 @@ import inspect
 from typing import Any
 
 import pytest
-import torch
 
 from simulator.frontends.poptorch.micro_batches import bind
+
+torch = pytest.importorskip("torch")
 
 
 class Pair(torch.nn.Module):
