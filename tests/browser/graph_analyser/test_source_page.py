@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from popvision.formats.debug_info import DebugInfo, SourceText, write_debug_info
 from popvision.formats.profile.writer import ProfileWriter
 from tests.browser.axe_pages import violations
+from tests.browser.frame import until_quiet
 from tests.browser.shell_pages import HOSTILE, Viewer, sql
 from tests.reports import i8, tiny_compilation, tiny_run
 
@@ -74,6 +75,7 @@ def test_a_line_shows_what_it_made(viewer: Viewer) -> None:
     page.get_by_role("link", name="Longest in the program tree").click()
     expect(page.locator(".panel-title")).to_contain_text("Id 1")
     page.get_by_role("tab", name="Debug information").click()
+    until_quiet(page)  # the tab that comes would take the link away under the click
     page.get_by_role("link", name="/w/train.py:7").click()
     expect(page.locator(".code-row.selected")).to_contain_text("line_7")
 

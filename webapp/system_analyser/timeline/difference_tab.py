@@ -64,5 +64,8 @@ def difference_content(context: ViewContext) -> Component:
     table = data_table("tl-difference-table", records, columns, name="difference", height="100%")
     both = both_link(context, target_keys(context.params)[0])
     line = html.Div([scope + ". ", both], className="tl-scope")
-    drawing = html.Div(difference_flame(difference, context.trace), className="tl-difference-flame")
+    drawing = html.Details(
+        [html.Summary("Flame graph of the differences"), difference_flame(difference, context.trace)],
+        className="tl-difference-flame",
+    )
     return html.Div([line, drawing, table], className="tl-table")
