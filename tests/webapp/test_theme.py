@@ -105,6 +105,21 @@ def test_figures_take_their_colours_from_the_style_sheet() -> None:
         assert layout["font"]["color"] == tokens(theme)["ink"]
 
 
+def test_style_sheets_take_colours_where_a_colour_stands() -> None:
+    """A size where a colour belongs makes a declaration void: the element is drawn without it."""
+    sizes = set(re.findall(r"--([\w-]+):\s*[\d.]+(?:px|ms|%)", TOKENS_FILE.read_text("utf-8")))
+    assert {"text", "text-sm"} <= sizes
+    wrong = []
+    for sheet in sorted(TOKENS_FILE.parents[1].rglob("*.css")):
+        for declaration in re.findall(
+            r"[\w-]*(?:color|background)[\w-]*:[^;}]*|color-mix\([^;}]*", sheet.read_text("utf-8")
+        ):
+            wrong += [
+                (sheet.name, declaration) for name in re.findall(r"var\(--([\w-]+)", declaration) if name in sizes
+            ]
+    assert wrong == []
+
+
 def test_an_unknown_theme_is_named() -> None:
     with pytest.raises(ValueError, match="'sepia'"):
         tokens("sepia")
