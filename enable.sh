@@ -54,7 +54,7 @@ _popvision_enable() {
             *":$here/build/cpp:"*) ;;
             *) export CMAKE_PREFIX_PATH="$here/build/cpp${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}" ;;
         esac
-    else
+    elif [ -t 2 ]; then  # for the eyes of somebody who types; scripts and logs are left alone
         echo "enable.sh: for C++ programs, run 'make cpp' once, then source this file again." >&2
     fi
 }
