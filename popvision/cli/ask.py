@@ -4,6 +4,7 @@ A command below `ask` or `export` has an option for each parameter of its questi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,10 +53,11 @@ def question_command(question: Question[Any, Any], run: Callable[..., None], *op
 
     def called(report: Path, **values: Any) -> None:
         arguments = {parameter.name: values.pop(parameter.name) for parameter in question.parameters}
-        for parameter in question.parameters:
-            if parameter.kind == "report":
-                arguments[parameter.name] = _opened(arguments[parameter.name])
-        run(question, report, arguments, **values)
+        with contextlib.ExitStack() as stack:
+            for parameter in question.parameters:
+                if parameter.kind == "report":
+                    arguments[parameter.name] = stack.enter_context(open_report(arguments[parameter.name]))
+            run(question, report, arguments, **values)
 
     decorated: Callable[..., Any] = called
     for option in reversed((*map(_option, question.parameters), *options)):
@@ -64,12 +66,6 @@ def question_command(question: Question[Any, Any], run: Callable[..., None], *op
     columns = question.columns_text()
     text = f"{question.about}\n\n\b\n{columns}" if columns else question.about
     return click.command(name=question.name, help=text, short_help=question.about.split(". ")[0])(decorated)
-
-
-def _opened(path: Path) -> Any:
-    from popvision.opened.report import OpenedReport
-
-    return OpenedReport(path, salvage=True)
 
 
 def _option(parameter: Parameter) -> Option:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.report.figure_titles import opened_frame
+from popvision.analysis.report.figure_titles import opened_column, opened_frame
 from popvision.analysis.report.origin import provenance_line
+from popvision.analysis.report.table_columns import UNIT_WORDS
 from popvision.formats.errors import FormatError, NotRecordedError
 
 if TYPE_CHECKING:
@@ -17,27 +18,24 @@ if TYPE_CHECKING:
 
 #: Suffix of a column's name -> its unit.
 UNITS = {
-    "_bytes": "bytes",
-    "_cycles": "tile clock cycles",
-    "_cycle": "tile clock cycles since the first recorded run began",
-    "_us": "microseconds",
+    "_bytes": UNIT_WORDS["bytes"],
+    "_cycles": UNIT_WORDS["cycles"],
+    "thread_cycles": UNIT_WORDS["thread_cycles"],
+    "_cycle": UNIT_WORDS["cycle"],
+    "_us": UNIT_WORDS["microseconds"],
     "_ns": "nanoseconds",
     "_hz": "hertz",
-    "_share": "part of the whole, 0 to 1",
-    "_bytes_per_cycle": "bytes per tile clock cycle",
-    "_percent": "percent",
-    "_flops": "floating point operations",
-    "flops": "floating point operations",
+    "_share": UNIT_WORDS["share"],
+    "_bytes_per_cycle": UNIT_WORDS["bytes_per_cycle"],
+    "_percent": UNIT_WORDS["percent"],
+    "flops": UNIT_WORDS["flops"],
 }
-
-#: Unit of columns that hold a time on the host's clock.
-SINCE_EPOCH = "microseconds since the epoch, host clock"
 
 
 def unit_of(column: str) -> str:
     """The unit that a column's name gives; "" for ids, names and counts."""
     if column.startswith("host_start"):
-        return SINCE_EPOCH
+        return UNIT_WORDS["host_us"]
     ends = [end for end in UNITS if column.endswith(end)]
     return UNITS[max(ends, key=len)] if ends else ""
 
@@ -62,8 +60,13 @@ def labelled(table: pd.DataFrame, provenance: str, **facts: Any) -> pd.DataFrame
 
 
 def answer_frame(source: ReportSource, answer: Answer) -> pd.DataFrame:
-    """The rows of an answer; `attrs` "units", "provenance" and its facts."""
-    return labelled(opened_frame(answer.table), report_provenance(source), **answer.facts)
+    """The rows of an answer; `attrs` "units" (those of its figures), "provenance" and its facts."""
+    units = {opened_column(answer.table, figure): UNIT_WORDS.get(figure.unit, "") for figure in answer.table}
+    frame = opened_frame(answer.table)
+    known = {column: unit for column, unit in units.items() if unit}
+    attributes: dict[Any, Any] = {"units": known, "provenance": report_provenance(source)}
+    frame.attrs = attributes | dict(answer.facts)
+    return frame
 
 
 def report_provenance(source: ReportSource) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from popvision.formats.errors import AbsentError, FormatError, NotRecordedError
+from popvision.formats.integrity import Verified
 
 TOO_MUCH_MEMORY = "The query needs too much memory; narrow it with WHERE or LIMIT."
 
@@ -38,7 +39,7 @@ class Answer:
     columns: list[str]
     rows: list[tuple[Any, ...]]
     more: bool
-    verified: str = "yes"
+    verified: Verified = "yes"
 
 
 def column_names(description: Sequence[Sequence[Any]] | None) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from popvision.formats.errors import FormatError
+from popvision.formats.integrity import Verified, least_verified
 from popvision.query.answer import Answer, Limits, column_names, take_rows
 from popvision.query.guard import check_statement
 from popvision.query.run import run_query
@@ -41,14 +42,14 @@ def run_duckdb(source: ReportSource, sql: str, limits: Limits = Limits()) -> Ans
     ends = time.monotonic() + limits.seconds
     with duckdb.connect(":memory:", config=_CONFIG) as db:
         try:
-            verified = {"yes"}
+            verified: list[Verified] = []
             for name in _tables_in(duckdb, db, sql):
                 table = _table(source, name, max(0.1, ends - time.monotonic()))
                 db.register(name, pd.DataFrame(table.rows, columns=table.columns))
-                verified.add(table.verified)
+                verified.append(table.verified)
             db.execute("SET lock_configuration=true")
             answer = _run(db, sql, limits, max(0.1, ends - time.monotonic()))
-            return replace(answer, verified=next(each for each in ("no", "partly", "yes") if each in verified))
+            return replace(answer, verified=least_verified(verified))
         except duckdb.InterruptException:
             raise FormatError(
                 f"The query took longer than {limits.seconds:g} s; narrow it with WHERE, or allow more time."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.formats.integrity import Verified
 from popvision.formats.profile.connection import SqliteFile
 from popvision.formats.profile.schema import TABLES
 from popvision.query.answer import TOO_MUCH_MEMORY, Answer, Limits, column_names, take_rows
@@ -55,7 +56,7 @@ def _rows(session: _Session, sql: str, limits: Limits) -> Answer:
     return Answer(column_names(cursor.description), rows, more, _verified(session))
 
 
-def _verified(session: _Session) -> str:
+def _verified(session: _Session) -> Verified:
     """How much of what was read has been compared with its checksums. Raises FormatError for a damaged table."""
     reader = session.source.reader
     if reader.foreign:

@@ -131,7 +131,7 @@ _OF_TILES = (
 )
 
 #: Column -> field of StepsOnIpu, where it is not the column's name without its unit.
-_FIELDS = {"step_cycles": "cycles", "tile_cycles": "tile_cycles", "longest_tile_cycles": "max_cycles"}
+_FIELDS = {"step_cycles": "cycles", "longest_tile_cycles": "max_cycles"}
 
 
 @question(STEPS_ON_IPU)

@@ -52,10 +52,10 @@ def memory(source: ReportSource, by: str = "category", replica: int | None = Non
     parts = breakdown(source, by, replica)
     numbers = memory_by_tile(source, replica).tiles
     tile = MEMORY.figure("tile", np.arange(numbers.start, numbers.stop))
-    held = [
+    sizes = [
         MEMORY.figure("{place}_bytes", values, place) for place, values in zip(parts.keys, parts.values, strict=True)
     ]
-    return Answer(Table(MEMORY.id, [tile, *held]))
+    return Answer(Table(MEMORY.id, [tile, *sizes]))
 
 
 MEMORY_TOTALS = columns(
@@ -244,10 +244,10 @@ def _live_spans(classes: EquivalenceClasses | None, eq_class: Int64Array) -> tup
     size = np.diff(offsets)
     filled = np.flatnonzero(size)
     first, last, count = (np.full(len(size), -1, np.int64) for _ in range(3))
-    at = offsets[filled]
-    first[filled] = np.minimum.reduceat(starts, at)
-    last[filled] = np.maximum.reduceat(ends, at) - 1
-    count[filled] = np.add.reduceat(ends - starts, at)
+    begin = offsets[filled]
+    first[filled] = np.minimum.reduceat(starts, begin)
+    last[filled] = np.maximum.reduceat(ends, begin) - 1
+    count[filled] = np.add.reduceat(ends - starts, begin)
     is_known = (eq_class >= 0) & (eq_class < len(size))
     row = np.where(is_known, eq_class, 0)
     return tuple(np.where(is_known, column[row], -1) for column in (first, last, count))  # type: ignore[return-value]

@@ -142,7 +142,7 @@ def compared_programs(
     """This report's programs beside those of another (docs/compare.md), largest difference first: `by` of this report,
     other_`by` of the other."""
     table = programs_side_by_side(source, other.source, COMPARED[by], ipu)
-    return Answer(table, {"other": str(other.source.reader.path)})
+    return Answer(table, {"other": other.source.label})
 
 
 EXPLAIN = columns(

@@ -100,7 +100,7 @@ def question(
     """Make a function a question whose rows have these columns; None where the columns follow from the report.
     `choices` are the texts that a parameter takes."""
 
-    def made(answer: Callable[Concatenate[ReportSource, P], R]) -> Question[P, R]:
+    def decorated(answer: Callable[Concatenate[ReportSource, P], R]) -> Question[P, R]:
         return Question(answer, columns, choices)
 
-    return made
+    return decorated

@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import math
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +21,7 @@ from popvision.agents.catalogue import Catalogue
 from popvision.agents.tools import TOOLS
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.answers.page import Page
+from popvision.answers.question import question_answer
 from popvision.cli import group
 from popvision.formats.errors import FormatError, NotRecordedError
 from popvision.opened.report import OpenedReport
@@ -220,6 +224,9 @@ def test_views_have_the_rows_of_the_frames(name: str) -> None:
         expected = [tuple(row.values()) for row in rows_of(frame[shared])]
         if [tuple(map(as_sql, row)) for row in expected] != [tuple(map(as_sql, row)) for row in found]:
             different.append((question, view.name, shared, expected[:2], found[:2]))
+        units = {column.name: column.unit for column in view.columns if column.name in frame.columns and column.unit}
+        if units != {column: unit for column, unit in frame.attrs["units"].items() if column in shared}:
+            different.append((question, view.name, units, frame.attrs["units"]))
         answers += 1
     assert not different, "\n".join(map(str, different))
     assert answers > 5
@@ -251,3 +258,21 @@ def test_the_page_of_tiles_has_the_rows_of_the_question() -> None:
 def test_the_document_lists_every_question_and_column() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     assert with_questions(text) == text, "python -m popvision.questions.document docs/open.md"
+
+
+def test_what_the_second_of_two_reports_lost_is_said(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "pipeline", tmp_path / "cut")
+    with closing(sqlite3.connect(tmp_path / "cut" / "profile.pop")) as db:
+        db.execute("update variables set bytes = bytes + 1")
+        db.commit()
+    sound, cut = OpenedReport(SAMPLES / "pipeline"), OpenedReport(tmp_path / "cut", salvage=True)
+    question = QUESTIONS["compared_programs"]
+    whole = question_answer(question, sound.source, Page(0, 1), {"other": sound})
+    assert (whole["verified"], whole["lost"], whole["other"]) == ("yes", [], "pipeline")
+    assert cut.memory_totals() is not None
+    with pytest.raises(FormatError):
+        cut.variables()
+    assert cut.verified == "partly"
+    answer = question_answer(question, sound.source, Page(0, 1), {"other": cut})
+    assert (answer["verified"], answer["lost"]) == ("partly", cut.lost)
+    assert answer["lost"]

@@ -1,6 +1,6 @@
 """The columns of a table, declared once: a line each with id, unit and meaning.
 
-    TILES = columns("tiles", "Tiles", '''
+    TILES = columns("tiles", '''
         tile                 | id    | tile, counted over all IPUs
         including_gaps_bytes | bytes | Including gaps: highest used address
     ''')
