@@ -48,8 +48,10 @@ def tree_answer(
         raise FormatError(f"there is no type of program {type!r}; use one of {', '.join(PROGRAM_TYPES)}.")
     table = report.tree(root, ipu)
     provenance = table.attrs["provenance"]
-    figures = report.programs(ipu).set_index("program")[list(_PROGRAM_COLUMNS)]
-    units = table.attrs["units"] | {each: "bytes" for each in _PROGRAM_COLUMNS if each.endswith("_bytes")}
+    programs = report.programs(ipu)
+    units = {column: unit for column, unit in programs.attrs["units"].items() if column in _PROGRAM_COLUMNS}
+    units = table.attrs["units"] | units
+    figures = programs.set_index("program")[list(_PROGRAM_COLUMNS)]
     table = table.join(figures, on="program")
     if depth is not None:
         table = table[table.depth <= depth]

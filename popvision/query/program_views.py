@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popvision.query.view import view
-from popvision.questions import exchange, programs, vertices
+from popvision.questions import exchange, operations, programs, vertices
 
 PROGRAMS = (
     view(
@@ -44,14 +44,15 @@ PROGRAMS = (
         """,
         """
         program | b.program | | program
-        ipu | b.ipu | | IPU
-        tile | b.ipu * tiles_per_ipu() + j.key | | tile
-        estimated_cycles | j.value ->> 0 | cycles | of one execution
-        received_bytes | j.value ->> 1 | bytes | of one execution
-        sent_bytes | j.value ->> 2 | bytes | of one execution, a multicast once
-        exchange_code_bytes | j.value ->> 3 | bytes | code of the exchange
-        control_code_bytes | j.value ->> 4 | bytes | control code, without children
+        ipu | b.ipu
+        tile | b.ipu * tiles_per_ipu() + j.key
+        estimated_cycles | j.value ->> 0
+        received_bytes | j.value ->> 1
+        sent_bytes | j.value ->> 2
+        exchange_code_bytes | j.value ->> 3
+        control_code_bytes | j.value ->> 4
         """,
+        of=programs.PROGRAM_TILES,
         fast="program = N",
     ),
     view(
@@ -156,23 +157,24 @@ PROGRAMS = (
         "Calls of PopLibs (else of the most frequent layer), most cycles first; rows add up to the report's totals.",
         "json_each(operation_rows()) j",
         """
-        name | j.value ->> '$.name' |  | name of the operation, (not attributed) for the rest
-        context | j.value ->> '$.context' |  | id of its debug context, NULL for the rest
-        total_cycles | j.value ->> '$.cycles' | cycles | of all runs, IPUs added up, without apart_cycles
-        apart_cycles | j.value ->> '$.cycles_apart' | cycles | of runs once per attachment (weights, seed and rates)
-        code_bytes | j.value ->> '$.code' | bytes | exchange, control and vertex code
-        flops | j.value ->> '$.flops' | flops | of all executions, NULL when unknown
-        received_bytes | j.value ->> '$.received' | bytes | over all runs
-        sent_bytes | j.value ->> '$.sent' | bytes | over all runs
-        always_live_bytes | j.value ->> '$.always_live' | bytes | of variables created under it, one replica
-        not_always_live_bytes | j.value ->> '$.not_always_live' | bytes | bytes of variables live at times, one replica
-        peak_live_bytes | j.value ->> '$.live_at_peak' | bytes | of these, live at the report's peak
-        programs | j.value ->> '$.programs' |  | programs of its own
-        compute_sets | j.value ->> '$.compute_sets' |  | compute sets of its own
-        variables | j.value ->> '$.variables' |  | variables of its own
-        first_index | j.value ->> '$.first_index' |  | first liveness index of its programs
-        last_index | j.value ->> '$.last_index' |  | last liveness index, inclusive
+        name | j.value ->> '$.name'
+        context | j.value ->> '$.context'
+        total_cycles | j.value ->> '$.cycles'
+        apart_cycles | j.value ->> '$.cycles_apart'
+        code_bytes | j.value ->> '$.code'
+        flops | j.value ->> '$.flops'
+        received_bytes | j.value ->> '$.received'
+        sent_bytes | j.value ->> '$.sent'
+        always_live_bytes | j.value ->> '$.always_live'
+        not_always_live_bytes | j.value ->> '$.not_always_live'
+        peak_live_bytes | j.value ->> '$.live_at_peak'
+        programs | j.value ->> '$.programs'
+        compute_sets | j.value ->> '$.compute_sets'
+        variables | j.value ->> '$.variables'
+        first_index | j.value ->> '$.first_index'
+        last_index | j.value ->> '$.last_index'
         """,
+        of=operations.OPERATIONS,
     ),
     view(
         "operation_members",

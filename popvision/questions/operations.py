@@ -17,7 +17,10 @@ from popvision.questions.question import Answer, question
 OPERATION_ORDERS = {column_of("operations", field): field for field in FIELDS}
 
 
-@question(catalogued("operations", OPERATION_FIGURES), by=tuple(OPERATION_ORDERS))
+OPERATIONS = catalogued("operations", OPERATION_FIGURES)
+
+
+@question(OPERATIONS, by=tuple(OPERATION_ORDERS))
 def operations(
     source: ReportSource,
     layer: str = "",

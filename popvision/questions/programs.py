@@ -125,7 +125,10 @@ _ON_TILES: dict[str, Unit] = {
 }
 
 
-@question(catalogued("program_tiles", _ON_TILES))
+PROGRAM_TILES = catalogued("program_tiles", _ON_TILES)
+
+
+@question(PROGRAM_TILES)
 def program_tiles(source: ReportSource, program: int) -> Answer:
     """What the report holds of one program on each tile."""
     return Answer(program_tables.program_tiles(source, program), {"program": program})

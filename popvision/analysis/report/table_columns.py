@@ -89,7 +89,9 @@ def catalogued(table: str, units: Mapping[str, Unit]) -> Columns:
     """The columns of a table whose figures stand in the catalogue already, named as in frames."""
     entries = TITLES[table]
     named = ((column_of(table, id), unit, entries[id]) for id, unit in units.items())
-    return Columns(table, tuple(TableColumn(name, unit, entry.title, entry.hint) for name, unit, entry in named))
+    return Columns(
+        table, tuple(TableColumn(name, unit, entry.title, entry.hint or entry.title) for name, unit, entry in named)
+    )
 
 
 def columns(id: str, lines: str) -> Columns:
