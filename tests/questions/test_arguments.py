@@ -39,8 +39,8 @@ def refused(report: OpenedReport, question: str, **arguments: Any) -> str:
 def others(question: str, parameter: Parameter) -> dict[str, Any]:
     """Good arguments for the required parameters but this one."""
     needed = {"file": "x", "chosen": [0], "other": OpenedReport(SAMPLES / "matmul_chain")}
-    given = {one.name: needed.get(one.name, 0) for one in QUESTIONS[question].parameters if one.is_required}
-    return {name: value for name, value in given.items() if name != parameter.name}
+    required = [other.name for other in QUESTIONS[question].parameters if other.is_required]
+    return {name: needed.get(name, 0) for name in required if name != parameter.name}
 
 
 def test_values_of_another_type(report: OpenedReport) -> None:

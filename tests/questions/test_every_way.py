@@ -118,13 +118,13 @@ def told(command: str, question: str, report: Path, arguments: dict[str, Any], *
 
 def asked() -> list[tuple[str, dict[str, Any]]]:
     """Every question with rows that asks one report: as it is where it needs no argument, and with arguments."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    askings: list[tuple[str, dict[str, Any]]] = []
     for name, question in QUESTIONS.items():
         if question.has_rows and not any(parameter.kind == "report" for parameter in question.parameters):
             needs = any(parameter.is_required for parameter in question.parameters)
-            found += [] if needs else [(name, {})]
-            found += [(name, ARGUMENTS[name])] if name in ARGUMENTS else []
-    return found
+            askings += [] if needs else [(name, {})]
+            askings += [(name, ARGUMENTS[name])] if name in ARGUMENTS else []
+    return askings
 
 
 def test_every_question_is_asked() -> None:
