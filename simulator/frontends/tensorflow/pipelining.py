@@ -39,9 +39,9 @@ class PipelineStageOptions:
 
     def __init__(self, convolution_options: Any = None, matmul_options: Any = None, slice_options: Any = None) -> None:
         """Raises TypeError for what is no dictionary."""
-        given = {"convolution": convolution_options, "matmul": matmul_options, "slice": slice_options}
-        for name, one in given.items():
-            if one and not isinstance(one, dict):
+        options = {"convolution": convolution_options, "matmul": matmul_options, "slice": slice_options}
+        for name, value in options.items():
+            if value and not isinstance(value, dict):
                 raise TypeError(f"PipelineStageOptions.{name}_options must be dictionary.")
 
 
@@ -78,12 +78,55 @@ class OptimizerFunctionOutput:
         else:
             positional, named = self._compute
             pairs = self.opt.compute_gradients(self.loss, *positional, **named)
-        return [(tf.convert_to_tensor(one), variable) for one, variable in pairs if one is not None]
+        return [(tf.convert_to_tensor(gradient), variable) for gradient, variable in pairs if gradient is not None]
+
+
+@dataclass(frozen=True)
+class _Outfeed:
+    """What goes to an outfeed. `is_summed`: over the micro-batches of an update, as `dtype`."""
+
+    queue: IPUOutfeedQueue | None
+    is_loss: bool
+    mask: Sequence[bool] | None
+    is_summed: bool
+    dtype: Any
+
+    def check(self, optimizer_function: Any) -> None:
+        """Raises TypeError and ValueError for arguments of a pipeline that do not fit."""
+        if self.queue is not None and not isinstance(self.queue, IPUOutfeedQueue):
+            raise TypeError("outfeed_queue is not an instance of ipu_outfeed_queue.IPUOutfeedQueue")
+        if self.is_summed and self.queue is None:
+            raise ValueError("An outfeed_queue must be provided when accumulate_outfeed is True.")
+        if self.is_summed and self.queue is not None and self.queue.mode is not IPUOutfeedMode.ALL:
+            raise ValueError("To accumulate the outfeed, it must be in IPUOutfeedMode ALL.")
+        if self.mask and not optimizer_function:
+            raise ValueError("An optimizer_function must be provided when outfeed_mask is set.")
+        if self.is_loss and not optimizer_function:
+            raise ValueError("An optimizer_function must be provided when outfeed_loss is True.")
+        if self.is_loss and self.mask:
+            raise ValueError("Only one of `outfeed_loss` and `outfeed_mask` can be set.")
+
+    def values(self, results: Any, trained: OptimizerFunctionOutput | None) -> Any:
+        """Of the results of the last stage, those to send. Raises ValueError for a mask of another length, and for
+        values without a queue."""
+        values = results
+        if self.is_loss and trained is not None:
+            values = trained.loss
+        elif self.mask:
+            flat = _as_list(results)
+            if len(self.mask) != len(flat):
+                raise ValueError(
+                    f"outfeed_mask has {len(self.mask)} entries for the {len(flat)} outputs of the last stage."
+                )
+            values = _single([value for value, leaves_out in zip(flat, self.mask, strict=True) if not leaves_out])
+        if _as_list(values) and self.queue is None:
+            raise ValueError("The last computational stage has outputs, so the pipeline needs an outfeed_queue.")
+        return values
 
 
 @dataclass
 class _Pipeline:
-    """One pipeline of a trace. `batches`: micro-batches of an update."""
+    """The trace of one pipeline. `batches`: micro-batches of an update."""
 
     name: str
     ipus: Sequence[int]
@@ -92,23 +135,44 @@ class _Pipeline:
     dtype: Any
     done: list[Any] = field(default_factory=list)  #: operations of a micro-batch
 
-    def forward(self, stages: Sequence[Callable[..., Any]], inputs: list[Any], queue: IPUInfeedQueue | None) -> Any:
+    def build(
+        self,
+        stages: Sequence[Callable[..., Any]],
+        inputs: Any,
+        infeed: IPUInfeedQueue | None,
+        optimizer_function: Callable[..., OptimizerFunctionOutput] | None,
+        outfeed: _Outfeed,
+    ) -> None:
+        """Trace a micro-batch: the stages, what goes to the outfeed, the update."""
+        results = self._forward(stages, [tf.convert_to_tensor(value) for value in _as_list(inputs)], infeed)
+        trained = None if optimizer_function is None else optimizer_function(*_as_list(results))
+        number = self._counter() if trained is not None or outfeed.is_summed else None
+        values = outfeed.values(results, trained)
+        if outfeed.queue is not None:
+            if outfeed.is_summed:
+                self._send_sums(outfeed.queue, values, outfeed.dtype, number)
+            else:
+                with on_shard(_v1.get_default_graph(), self.ipus[-1]):
+                    self.done.append(outfeed.queue.enqueue(values))
+        if trained is not None:
+            self._update(trained, number)
+
+    def _forward(self, stages: Sequence[Callable[..., Any]], inputs: list[Any], queue: IPUInfeedQueue | None) -> Any:
         """What the last stage gives, as it gives it."""
-        given, named = list(inputs), dict[str, Any]()
-        result: Any = None
+        arguments, named = list(inputs), dict[str, Any]()
         graph = _v1.get_default_graph()
         for number, (stage, ipu) in enumerate(zip(stages, self.ipus, strict=True)):
             with on_shard(graph, ipu), tf.name_scope(f"{self.name}_stage_{number}"):
                 if not number and queue is not None:
-                    more, named = body_arguments(queue._dequeue())
-                    given += more
-                result = stage(*given, **named)
+                    element, named = body_arguments(queue._dequeue())
+                    arguments += element
+                results = _as_list(stage(*arguments, **named))
             named = {}
-            given = [one for one in _as_list(result) if not isinstance(one, tf.Operation)]
-            self.done += [one for one in _as_list(result) if isinstance(one, tf.Operation)]
-        return given[0] if len(given) == 1 else given
+            arguments = [result for result in results if not isinstance(result, tf.Operation)]
+            self.done += [result for result in results if isinstance(result, tf.Operation)]
+        return _single(arguments)
 
-    def counter(self) -> Any:
+    def _counter(self) -> Any:
         """The number of this micro-batch within its update, from 1 on."""
         with on_shard(_v1.get_default_graph(), self.ipus[0]):
             count = self._variable("count", (), tf.int32)
@@ -117,7 +181,7 @@ class _Pipeline:
                 self.done.append(count.assign(tf.math.floormod(number, self.batches), read_value=False))
             return number
 
-    def update(self, trained: OptimizerFunctionOutput, number: Any) -> None:
+    def _update(self, trained: OptimizerFunctionOutput, number: Any) -> None:
         """Add gradients up; with the last micro-batch each IPU updates its variables."""
         by_ipu: dict[int, list[tuple[Any, Any]]] = {}
         for gradient, variable in trained.gradients():
@@ -125,56 +189,63 @@ class _Pipeline:
         if not by_ipu:
             raise ValueError("The loss of the pipeline depends on no variable that can be trained.")
         for count, (ipu, pairs) in enumerate(sorted(by_ipu.items())):
-            self._update_on(ipu, pairs, trained, _own(trained.opt) if count else trained.opt, number)
+            opt = _with_new_states(trained.opt) if count else trained.opt
+            self._update_on(ipu, pairs, opt, trained.apply, number)
 
     def _update_on(
-        self, ipu: int, pairs: list[tuple[Any, Any]], trained: OptimizerFunctionOutput, opt: Any, number: Any
+        self, ipu: int, pairs: list[tuple[Any, Any]], opt: Any, options: tuple[list[Any], dict[str, Any]], number: Any
     ) -> None:
-        graph = _v1.get_default_graph()
         variables = [variable for _, variable in pairs]
-        with on_shard(graph, ipu):
-            sums = [self._variable(one.op.name, one.shape, self._type(one, gradient)) for gradient, one in pairs]
-            added = [
-                one.assign_add(tf.cast(gradient, one.dtype) * tf.cast(self.scale, one.dtype), read_value=False)
-                for one, (gradient, _) in zip(sums, pairs, strict=True)
+        with on_shard(_v1.get_default_graph(), ipu):
+            sums = [
+                self._variable(variable.op.name, variable.shape, self._type(variable, gradient))
+                for gradient, variable in pairs
+            ]
+            scaled = [
+                tf.cast(gradient, total.dtype) * tf.cast(self.scale, total.dtype)
+                for total, (gradient, _) in zip(sums, pairs, strict=True)
             ]
         opt._create_slots(variables)
-        positional, named = trained.apply
+        positional, named = options
 
-        def apply() -> Any:
-            gradients = [one.read_value() for one in sums]
-            applied = opt.apply_gradients(list(zip(gradients, variables, strict=True)), *positional, **named)
-            with tf.control_dependencies([applied]):
-                zeroed = [one.assign(tf.zeros_like(one), read_value=False) for one in sums]
+        def apply(gradients: list[Any]) -> Any:
+            return opt.apply_gradients(list(zip(gradients, variables, strict=True)), *positional, **named)
+
+        self._add_up(ipu, sums, scaled, number, apply)
+
+    def _send_sums(self, queue: IPUOutfeedQueue, values: Any, dtype: Any, number: Any) -> None:
+        """Enqueue the sums of `values` over the micro-batches of an update."""
+        flat = [tf.convert_to_tensor(value) for value in tf.nest.flatten(values)]
+        with on_shard(_v1.get_default_graph(), self.ipus[-1]):
+            types = [(dtype(value) if callable(dtype) else dtype) or value.dtype for value in flat]
+            sums = [
+                self._variable(f"outfeed_{place}", value.shape, type_)
+                for place, (value, type_) in enumerate(zip(flat, types, strict=True))
+            ]
+            terms = [tf.cast(value, total.dtype) for value, total in zip(flat, sums, strict=True)]
+
+        def send(totals: list[Any]) -> Any:
+            return queue.enqueue(tf.nest.pack_sequence_as(values, totals))
+
+        self._add_up(self.ipus[-1], sums, terms, number, send)
+
+    def _add_up(
+        self, ipu: int, sums: list[Any], terms: list[Any], number: Any, use: Callable[[list[Any]], Any]
+    ) -> None:
+        """Add terms to variables. With the last micro-batch of an update `use` gets the sums and gives an operation,
+        after which the variables are zero."""
+        graph = _v1.get_default_graph()
+        with on_shard(graph, ipu):
+            added = [total.assign_add(term, read_value=False) for total, term in zip(sums, terms, strict=True)]
+
+        def complete() -> Any:
+            with tf.control_dependencies([use([total.read_value() for total in sums])]):
+                zeroed = [total.assign(tf.zeros_like(total), read_value=False) for total in sums]
             with tf.control_dependencies(zeroed):
                 return tf.constant(True)
 
         with on_shard(graph, ipu), tf.control_dependencies(added):
-            self.done.append(tf.cond(tf.equal(number, self.batches), apply, lambda: tf.constant(False)).op)
-
-    def send_sums(self, queue: IPUOutfeedQueue, values: Any, dtype: Any, number: Any) -> None:
-        """Enqueue the sums of `values` over the micro-batches of an update."""
-        flat = [tf.convert_to_tensor(one) for one in tf.nest.flatten(values)]
-        graph = _v1.get_default_graph()
-        with on_shard(graph, self.ipus[-1]):
-            sums = []
-            for place, one in enumerate(flat):
-                wanted = dtype(one) if callable(dtype) else dtype
-                sums.append(self._variable(f"outfeed_{place}", one.shape, wanted or one.dtype))
-            added = [
-                sum_.assign_add(tf.cast(one, sum_.dtype), read_value=False)
-                for sum_, one in zip(sums, flat, strict=True)
-            ]
-
-        def send() -> Any:
-            packed = tf.nest.pack_sequence_as(values, [one.read_value() for one in sums])
-            with tf.control_dependencies([queue.enqueue(packed)]):
-                zeroed = [one.assign(tf.zeros_like(one), read_value=False) for one in sums]
-            with tf.control_dependencies(zeroed):
-                return tf.constant(True)
-
-        with on_shard(graph, self.ipus[-1]), tf.control_dependencies(added):
-            self.done.append(tf.cond(tf.equal(number, self.batches), send, lambda: tf.constant(False)).op)
+            self.done.append(tf.cond(tf.equal(number, self.batches), complete, lambda: tf.constant(False)).op)
 
     def _type(self, variable: Any, gradient: Any) -> Any:
         wanted = self.dtype(variable) if callable(self.dtype) else self.dtype
@@ -225,73 +296,54 @@ def pipeline(
     Raises ValueError, TypeError and NotImplementedError as upstream for arguments that do not fit, poplar_error for a
     second pipeline in a function, and outside one."""
     count = pipeline_depth if gradient_accumulation_count is None else gradient_accumulation_count
+    outfeed = _Outfeed(outfeed_queue, outfeed_loss, outfeed_mask, accumulate_outfeed, accumulate_outfeed_dtype)
     ipus = _checked_mapping(computational_stages, device_mapping, batch_serialization_iterations)
-    _check_counts(count, repeat_count, batch_serialization_iterations)
-    _check_queues(infeed_queue, outfeed_queue, accumulate_outfeed)
-    _check_sent(optimizer_function, outfeed_loss, outfeed_mask)
+    updated_after = _checked_count(count, repeat_count, batch_serialization_iterations)
+    if infeed_queue is not None and not isinstance(infeed_queue, IPUInfeedQueue):
+        raise TypeError("infeed_queue is not an instance of ipu_infeed_queue.IPUInfeedQueue")
+    outfeed.check(optimizer_function)
     _say_what_changes_nothing(pipeline_schedule, recomputation_mode, others)
+    graph = _checked_graph()
+    batches = updated_after * batch_serialization_iterations
+    scale = _scale(reduction_method, updated_after)
+    trace = _Pipeline(name or "pipeline", ipus, batches, scale, gradient_accumulation_dtype)
+    trace.build(computational_stages, inputs, infeed_queue, optimizer_function, outfeed)
+    _calls[graph] = batches * repeat_count
+    return tf.group(*trace.done)
+
+
+def _checked_graph() -> Any:
+    """The graph of the function at hand. Raises poplar_error where a pipeline cannot stand."""
     graph: Any = _v1.get_default_graph()
     if not hasattr(graph, "outer_graph") or graph in _calls:
         raise poplar_error(
             "pipelining_ops.pipeline stands once in a function that ipu_compiler.compile takes; put it there, and a "
             "second one into a function of its own."
         )
-    assert count is not None
-    batches = count * batch_serialization_iterations
-    made = _Pipeline(name or "pipeline", ipus, batches, _scale(reduction_method, count), gradient_accumulation_dtype)
-    first = [tf.convert_to_tensor(one) for one in ([] if inputs is None else _as_list(inputs))]
-    results = made.forward(computational_stages, first, infeed_queue)
-    trained = None if optimizer_function is None else optimizer_function(*_as_list(results))
-    number = made.counter() if trained is not None or accumulate_outfeed else None
-    sent = _sent(results, trained, outfeed_loss, outfeed_mask)
-    if _as_list(sent) and outfeed_queue is None:
-        raise ValueError("The last computational stage has outputs, so the pipeline needs an outfeed_queue.")
-    if outfeed_queue is not None:
-        if accumulate_outfeed:
-            made.send_sums(outfeed_queue, sent, accumulate_outfeed_dtype, number)
-        else:
-            with on_shard(graph, ipus[-1]):
-                made.done.append(outfeed_queue.enqueue(sent))
-    if trained is not None:
-        made.update(trained, number)
-    _calls[graph] = batches * repeat_count
-    return tf.group(*made.done)
-
-
-def _sent(results: Any, trained: OptimizerFunctionOutput | None, loss: bool, mask: Sequence[bool] | None) -> Any:
-    """What goes to the outfeed."""
-    if loss and trained is not None:
-        return trained.loss
-    if not mask:
-        return results
-    flat = _as_list(results)
-    if len(mask) != len(flat):
-        raise ValueError(f"outfeed_mask has {len(mask)} entries for the {len(flat)} outputs of the last stage.")
-    kept = [one for one, leaves_out in zip(flat, mask, strict=True) if not leaves_out]
-    return kept[0] if len(kept) == 1 else kept
+    return graph
 
 
 def _ipu_of(variable: Any, otherwise: int) -> int:
     """The IPU of the stage that reads a variable. Raises poplar_error for stages on several."""
     graph: Any = _v1.get_default_graph()
     handle = graph.capture(variable.handle)
-    shards = [shard_of(one) for one in handle.consumers() if one.type == "ReadVariableOp"]
-    found = {one for one in shards if one is not None}
-    if len(found) > 1:
+    marks = (shard_of(op) for op in handle.consumers() if op.type == "ReadVariableOp")
+    shards = {mark for mark in marks if mark is not None}
+    if len(shards) > 1:
         raise poplar_error(
-            f"The variable '{variable.name}' is read by pipeline stages on the IPUs {sorted(found)}; put these stages "
+            f"The variable '{variable.name}' is read by pipeline stages on the IPUs {sorted(shards)}; put these stages "
             "on one IPU by device_mapping."
         )
-    return found.pop() if found else otherwise
+    return shards.pop() if shards else otherwise
 
 
-def _own(opt: Any) -> Any:
-    """The same optimiser with states of its own: each IPU updates by itself, shared states (Adam's powers) included."""
-    own = copy.copy(opt)
-    own._slots, own._non_slot_dict, own._deferred_slot_restorations = {}, {}, {}
-    if isinstance(own, IpuOptimizer):
-        own._opt = _own(own._opt)
-    return own
+def _with_new_states(opt: Any) -> Any:
+    """The same optimiser with other states: each IPU updates by itself, shared states (Adam's powers) included."""
+    same = copy.copy(opt)
+    same._slots, same._non_slot_dict, same._deferred_slot_restorations = {}, {}, {}
+    if isinstance(same, IpuOptimizer):
+        same._opt = _with_new_states(same._opt)
+    return same
 
 
 def _scale(method: Any, count: int) -> float:
@@ -306,6 +358,11 @@ def _as_list(values: Any) -> list[Any]:
     return [] if values is None else list(values) if isinstance(values, list | tuple) else [values]
 
 
+def _single(values: list[Any]) -> Any:
+    """A value alone, or a list of several."""
+    return values[0] if len(values) == 1 else values
+
+
 def _checked_mapping(stages: Any, mapping: Any, serialization: int) -> list[int]:
     """The IPU of each stage."""
     if not isinstance(stages, list | tuple):
@@ -317,7 +374,7 @@ def _checked_mapping(stages: Any, mapping: Any, serialization: int) -> list[int]
         raise TypeError("device_mapping argument needs to be a list or a tuple.")
     if len(chosen) != len(stages):
         raise ValueError(f"Each stage must be mapped to an IPU: {len(chosen)} mappings != {len(stages)} stages")
-    if not all(isinstance(one, int) and one >= 0 for one in chosen):
+    if not all(isinstance(ipu, int) and ipu >= 0 for ipu in chosen):
         raise poplar_error(f"device_mapping has one IPU for each stage here, a number from 0 on, but it is {chosen}.")
     if serialization > 1 and len(set(chosen)) != 1:
         raise NotImplementedError(
@@ -326,39 +383,19 @@ def _checked_mapping(stages: Any, mapping: Any, serialization: int) -> list[int]
     return list(chosen)
 
 
-def _check_counts(count: Any, repeat: Any, serialization: Any) -> None:
+def _checked_count(count: Any, repeat: Any, serialization: Any) -> int:
+    """The micro-batches of an update, before serialization."""
     if count is None:
         raise ValueError("gradient_accumulation_count must be specified.")
-    given = {
+    counts = {
         "gradient_accumulation_count": count,
         "repeat_count": repeat,
         "batch_serialization_iterations": serialization,
     }
-    for name, one in given.items():
-        if not isinstance(one, int | np.integer) or one < 1:
-            raise ValueError(f"{name} is a whole number from 1 on here, but it is {one!r}.")
-
-
-def _check_queues(infeed: Any, outfeed: Any, accumulates: bool) -> None:
-    if infeed is not None and not isinstance(infeed, IPUInfeedQueue):
-        raise TypeError("infeed_queue is not an instance of ipu_infeed_queue.IPUInfeedQueue")
-    if outfeed is not None and not isinstance(outfeed, IPUOutfeedQueue):
-        raise TypeError("outfeed_queue is not an instance of ipu_outfeed_queue.IPUOutfeedQueue")
-    if not accumulates:
-        return
-    if outfeed is None:
-        raise ValueError("An outfeed_queue must be provided when accumulate_outfeed is True.")
-    if outfeed.mode is not IPUOutfeedMode.ALL:
-        raise ValueError("To accumulate the outfeed, it must be in IPUOutfeedMode ALL.")
-
-
-def _check_sent(optimizer_function: Any, loss: bool, mask: Any) -> None:
-    if mask and not optimizer_function:
-        raise ValueError("An optimizer_function must be provided when outfeed_mask is set.")
-    if loss and not optimizer_function:
-        raise ValueError("An optimizer_function must be provided when outfeed_loss is True.")
-    if loss and mask:
-        raise ValueError("Only one of `outfeed_loss` and `outfeed_mask` can be set.")
+    for name, value in counts.items():
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} is a whole number from 1 on here, but it is {value!r}.")
+    return int(count)
 
 
 def _say_what_changes_nothing(schedule: Any, recomputation: Any, others: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """These tests need TensorFlow; without it only test_tensorflow_there.py is collected, which says so."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -23,18 +23,24 @@ def seeded() -> None:
 
 
 @pytest.fixture
-def graph_on_a_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The default graph, and an IPU Model."""
-    import tensorflow as tf
-
+def use_ipu_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Makes the system an IPU Model of some IPUs and tiles (systems.use_model), until the test ends."""
     from simulator.frontends.tensorflow.configuration.ipu_config import reset_ipu_configuration
     from tests.frontends.tensorflow.systems import use_model
 
     monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    use_model()
+    yield use_model
+    reset_ipu_configuration()
+
+
+@pytest.fixture
+def graph_on_a_model(use_ipu_model: Callable[..., None]) -> Iterator[None]:
+    """The default graph, and an IPU Model."""
+    import tensorflow as tf
+
+    use_ipu_model()
     with tf.Graph().as_default():
         yield
-    reset_ipu_configuration()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Systems of one IPU for tests of graph mode."""
+"""Systems for tests: an IPU, or an IPU Model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def connect(kind: DeviceConnectionType) -> None:
     configuration.configure_ipu_system()
 
 
-def use_model() -> None:
-    """An IPU Model of four tiles, where TF_POPLAR_FLAGS ask for one."""
+def use_model(ipus: int = 1, tiles: int = 4) -> None:
+    """An IPU Model of so many IPUs with so many tiles each, where TF_POPLAR_FLAGS ask for one."""
     configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 4
+    configuration.auto_select_ipus = ipus
+    configuration.ipu_model.tiles_per_ipu = tiles
     configuration.configure_ipu_system()

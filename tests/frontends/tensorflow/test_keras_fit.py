@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,7 +14,6 @@ import tensorflow as tf
 from simulator.base.errors import poplar_error
 from simulator.frontends.synthetic_images import DIGITS, synthetic_images
 from simulator.frontends.tensorflow.capture.entries import CaptureError
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.strategy import IPUStrategy
 from simulator.frontends.tensorflow.system import System
 
@@ -24,14 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 
 @pytest.fixture(autouse=True)
-def small_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 16
-    configuration.configure_ipu_system()
-    yield
-    reset_ipu_configuration()
+def small_model(use_ipu_model: Callable[..., None]) -> None:
+    use_ipu_model(tiles=16)
 
 
 @pytest.fixture
@@ -101,15 +94,14 @@ def test_an_execution_is_one_run_and_the_rest_of_the_batches_another_program(
     assert int(model.optimizer.iterations.numpy()) == 14
 
 
-def test_a_reconfigured_system_compiles_anew_and_the_model_goes_on(compilations: list[tuple[Any, ...]]) -> None:
+def test_a_reconfigured_system_compiles_anew_and_the_model_goes_on(
+    compilations: list[tuple[Any, ...]], use_ipu_model: Callable[..., None]
+) -> None:
     x, y = digits(64)
     ours, theirs = model_on(True), model_on(False)
     for one in (ours, theirs):
         one.fit(x, y, batch_size=32, shuffle=False, verbose=0)
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 8
-    configuration.configure_ipu_system()
+    use_ipu_model(tiles=8)
     for one in (ours, theirs):
         one.fit(x, y, batch_size=32, shuffle=False, verbose=0)
     assert len(compilations) == 2

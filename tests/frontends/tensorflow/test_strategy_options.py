@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -13,21 +13,14 @@ import tensorflow as tf
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow import keras_steps, system
 from simulator.frontends.tensorflow.capture.entries import CaptureError
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.strategy import IPUStrategy, IPUStrategyV1
 
 X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
-def small_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.ipu_model.tiles_per_ipu = 4
-    configuration.configure_ipu_system()
-    yield
-    reset_ipu_configuration()
+def small_model(use_ipu_model: Callable[..., None]) -> None:
+    use_ipu_model()
 
 
 def trained(strategy: IPUStrategy | None) -> tuple[Any, Any]:

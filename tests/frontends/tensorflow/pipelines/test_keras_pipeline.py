@@ -4,7 +4,7 @@ IPUs of their stages."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -15,7 +15,6 @@ import tensorflow as tf
 from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.shards import IPU
 from simulator.frontends.tensorflow.capture.entries import CaptureError
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import ipu_shard
 from simulator.frontends.tensorflow.keras_pipeline import PipelineSequential, PipelineStage
 from simulator.frontends.tensorflow.strategy import IPUStrategy
@@ -27,14 +26,8 @@ Y = np.tanh(X.sum(axis=1, keepdims=True))
 
 
 @pytest.fixture(autouse=True)
-def two_ipus(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 2
-    configuration.ipu_model.tiles_per_ipu = 4
-    configuration.configure_ipu_system()
-    yield
-    reset_ipu_configuration()
+def two_ipus(use_ipu_model: Callable[..., None]) -> None:
+    use_ipu_model(ipus=2)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from popvision.analysis.report.source import ReportSource
 from simulator.base.errors import poplar_error
-from simulator.frontends.tensorflow.configuration.ipu_config import IPUConfig, reset_ipu_configuration
 from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue
 from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule
@@ -28,18 +27,13 @@ SECOND = RANDOM.normal(size=(5,)).astype(np.float32)
 
 
 @pytest.fixture(autouse=True)
-def graph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def graph(use_ipu_model: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Two IPUs of four tiles, and a graph of the session."""
-    monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
     reports = f'{{"autoReport.outputExecutionProfile": "true", "autoReport.directory": "{tmp_path}"}}'
     monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", reports)
-    configuration = IPUConfig()
-    configuration.auto_select_ipus = 2
-    configuration.ipu_model.tiles_per_ipu = 4
-    configuration.configure_ipu_system()
+    use_ipu_model(ipus=2)
     with tf.Graph().as_default():
         yield
-    reset_ipu_configuration()
 
 
 def weight(name: str, values: Any) -> Any:
