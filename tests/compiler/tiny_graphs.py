@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from simulator.codelets.vertex import Input, Output, Vector, Vertex
-from simulator.poplar import FLOAT, Graph, Target, TargetType
+from simulator.poplar import FLOAT, Engine, Graph, IPUModel, Target, TargetType
 from simulator.poplar.program import Copy, Execute, Sequence
 
 
@@ -68,3 +68,19 @@ def tutorial3(target):
     graph.setTileMapping(constant, 0)
     graph.createHostRead("v2", v2)
     return Tutorial(graph, Sequence(Copy(constant, v1), Execute(cs)), v1, v2)
+
+
+def reporting_engine(folder, runs_kept):
+    """tutorial3, loaded on a model of 4 tiles, with all reports in a folder and so many runs in them."""
+    model = IPUModel()
+    model.tilesPerIPU = 4
+    device = model.createDevice()
+    tutorial = tutorial3(device.getTarget())
+    flags = {
+        "autoReport.all": "true",
+        "autoReport.directory": str(folder),
+        "autoReport.executionProfileProgramRunCount": str(runs_kept),
+    }
+    engine = Engine(tutorial.graph, tutorial.program, flags)
+    engine.load(device)
+    return engine

@@ -30,7 +30,7 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Copy, PrintTensor
 from simulator.runtime.recording import report_folder
-from tests.compiler.tiny_graphs import tutorial3
+from tests.compiler.tiny_graphs import reporting_engine, tutorial3
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_a_report_folder_that_is_a_file(device, tmp_path):
     assert (tmp_path / "report").read_text() == "in the way"
 
 
-def test_a_full_disk_keeps_what_was_recorded_and_the_program_goes_on(device, tmp_path, monkeypatch, capsys):
+def test_a_full_disk_keeps_what_was_recorded_and_the_program_goes_on(tmp_path, monkeypatch, capsys):
     limited = []
 
     class Limited(ProfileWriter):
@@ -217,14 +217,7 @@ def test_a_full_disk_keeps_what_was_recorded_and_the_program_goes_on(device, tmp
             limited.append(self)
 
     monkeypatch.setattr(report_folder, "ProfileWriter", Limited)
-    tutorial = tutorial3(device.getTarget())
-    options = {
-        "autoReport.all": "true",
-        "autoReport.directory": str(tmp_path),
-        "autoReport.executionProfileProgramRunCount": "1000",
-    }
-    engine = Engine(tutorial.graph, tutorial.program, options)
-    engine.load(device)
+    engine = reporting_engine(tmp_path, runs_kept=1_000)
     capsys.readouterr()
     for number in range(30):
         engine.run(0, f"run {number} " + "x" * 5_000)

@@ -1,5 +1,6 @@
 """A program killed at any moment leaves every run whose return it had announced."""
 
+import contextlib
 import os
 import random
 import signal
@@ -9,26 +10,7 @@ import time
 import pytest
 
 from popvision.formats.profile.reader import ProfileReader
-from simulator.poplar import Engine, IPUModel
-from tests.compiler.tiny_graphs import tutorial3
-
-
-def program(folder, pipe):
-    """Runs without end, one byte into the pipe after each return."""
-    model = IPUModel()
-    model.tilesPerIPU = 4
-    device = model.createDevice()
-    tutorial = tutorial3(device.getTarget())
-    flags = {
-        "autoReport.all": "true",
-        "autoReport.directory": str(folder),
-        "autoReport.executionProfileProgramRunCount": "1000000",
-    }
-    engine = Engine(tutorial.graph, tutorial.program, flags)
-    engine.load(device)
-    while True:
-        engine.run()
-        os.write(pipe, b".")
+from tests.kills.killed_children import program
 
 
 def announced_before_kill(folder, seconds):
@@ -38,17 +20,18 @@ def announced_before_kill(folder, seconds):
     if child == 0:
         try:
             os.close(reading)
-            program(folder, writing)
+            with os.fdopen(writing, "w") as pipe, contextlib.redirect_stdout(pipe):
+                program(folder)
         finally:
             os._exit(1)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        first = pipe.read(1)
+        first = pipe.readline()
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL
-        return len(first + pipe.read())
+        return (first + pipe.read()).count(b"\n")
 
 
 def check(folder, seconds):

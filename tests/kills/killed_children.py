@@ -9,20 +9,9 @@ from pathlib import Path
 
 def program(folder: Path) -> None:
     """Runs without end, with a report and a trace; says the time after each run."""
-    from simulator.poplar import Engine, IPUModel
-    from tests.compiler.tiny_graphs import tutorial3
+    from tests.compiler.tiny_graphs import reporting_engine
 
-    model = IPUModel()
-    model.tilesPerIPU = 4
-    device = model.createDevice()
-    tutorial = tutorial3(device.getTarget())
-    flags = {
-        "autoReport.all": "true",
-        "autoReport.directory": str(folder),
-        "autoReport.executionProfileProgramRunCount": "1000000",
-    }
-    engine = Engine(tutorial.graph, tutorial.program, flags)
-    engine.load(device)
+    engine = reporting_engine(folder, runs_kept=1_000_000)
     while True:
         engine.run()
         print(time.perf_counter(), flush=True)

@@ -74,20 +74,9 @@ def write_trace(folder: str) -> None:
 def run_engine(folder: str) -> None:
     """A traced program with all files of a report; announces each run."""
     os.environ["PVTI_OPTIONS"] = f'{{"enable":"true","directory":"{folder}"}}'
-    from simulator.poplar import Engine, IPUModel
-    from tests.compiler.tiny_graphs import tutorial3
+    from tests.compiler.tiny_graphs import reporting_engine
 
-    model = IPUModel()
-    model.tilesPerIPU = 4
-    device = model.createDevice()
-    tutorial = tutorial3(device.getTarget())
-    flags = {
-        "autoReport.all": "true",
-        "autoReport.directory": folder,
-        "autoReport.executionProfileProgramRunCount": str(RUNS),
-    }
-    engine = Engine(tutorial.graph, tutorial.program, flags)
-    engine.load(device)
+    engine = reporting_engine(folder, RUNS)
     print("loaded", flush=True)
     for _ in range(RUNS):
         engine.run()
