@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.document import DOCS
@@ -34,7 +33,7 @@ ours over published. A case is a program: its two chips count half each. A const
 tool's programs by alphabet; the other half tests it.
 """
 
-_FOUND = """## What the rows say
+_FINDINGS = """## What the rows say
 
 **Dense layers of halves** agree on Mk1 (most within 3 %) and are up to 30 % too cheap on Mk2. There the published
 figures fit a chip with as many convolution units for halves as Mk1, 8 in place of 16: cycles as well as the largest
@@ -74,76 +73,82 @@ def main(arguments: list[str]) -> int:
         "--half-units", type=int, metavar="N", help="AMP with N units for halves; neither kept nor on the page"
     )
     chosen = parser.parse_args(arguments)
-    number, of = _part(parser, chosen.part)
-    wanted = [row for row in rows(chosen.table) if not chosen.only or _named(row, chosen.only)][number - 1 :: of]
+    number, parts = _part(parser, chosen.part)
+    wanted = [row for row in rows(chosen.table) if not chosen.only or _named(row, chosen.only)][number - 1 :: parts]
     if not wanted:
         parser.error(f"no row has {' or '.join(chosen.only)} in its name or tool.")
     changed = chosen.half_units is not None
-    kept = {} if chosen.again or changed else _kept()
+    kept = KeptRows(KEPT)
     print("\n".join(summary.table([])))
-    found = []
+    compared = []
     for row in wanted:
-        if row.key not in kept:
-            kept[row.key] = measure(row, chosen.half_units)
+        ours = None if chosen.again or changed else kept.figures(row)
+        if ours is None:
+            ours = measure(row, chosen.half_units)
             if not changed:
-                _keep(row, kept[row.key])
-        found.append(summary.Compared(row, kept[row.key]))
-        print(summary.line(found[-1]), flush=True)
-    totals = summary.summary(found)
-    print("\n" + "\n".join(totals))
-    spent = sum(row.ours.seconds for row in found)
-    print(
-        f"\n{len(found)} rows, {spent:.0f} s of processor time, at most {max(row.ours.seconds for row in found):.0f}."
-    )
-    whole = all(row.key in kept for row in rows())
-    if chosen.table == PUBLISHED and not changed and (whole or chosen.page):
+                kept.add(row, ours)
+        compared.append(summary.Compared(row, ours))
+        print(summary.line(compared[-1]), flush=True)
+    print("\n" + "\n".join(summary.summary(compared)))
+    seconds = [row.ours.seconds for row in compared]
+    print(f"\n{len(compared)} rows, {sum(seconds):.0f} s of processor time, at most {max(seconds):.0f}.")
+    if chosen.table == PUBLISHED and not changed and (chosen.page or all(map(kept.figures, rows()))):
         PAGE.write_text(_page(kept), "utf-8")
     return 0
 
 
-def _page(kept: Mapping[str, Measured]) -> str:
+def _page(kept: KeptRows) -> str:
     """The page of all rows that are kept."""
-    found = [summary.Compared(row, kept[row.key]) for row in rows() if row.key in kept]
-    rest = Counter(row.tool for row in rows() if row.key not in kept)
-    left = ", ".join(f"{count} of {tool}" for tool, count in sorted(rest.items()))
-    more = (
-        ["", f"{rest.total()} of {len(rows())} rows are not there, because they were not run: {left}."] if rest else []
-    )
-    return "\n".join(
-        [_HEAD, "## By tool", "", *summary.summary(found), *more, "", _FOUND, "## Rows", "", *summary.table(found), ""]
-    )
+    compared, absent = [], Counter[str]()
+    for row in rows():
+        ours = kept.figures(row)
+        if ours is None:
+            absent[row.tool] += 1
+        else:
+            compared.append(summary.Compared(row, ours))
+    by_tool = ", ".join(f"{count} of {tool}" for tool, count in sorted(absent.items()))
+    sentence = f"{absent.total()} of {len(rows())} rows are not there, because they were not run: {by_tool}."
+    totals = [*summary.summary(compared), *(["", sentence] if absent else [])]
+    return "\n".join([_HEAD, "## By tool", "", *totals, "", _FINDINGS, "## Rows", "", *summary.table(compared), ""])
 
 
 def _part(parser: argparse.ArgumentParser, text: str) -> tuple[int, int]:
-    number, _, of = text.partition("/")
-    if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
+    number, _, parts = text.partition("/")
+    if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
         parser.error(f"--part {text} is not N/OF, such as 2/6.")
-    return int(number), int(of)
+    return int(number), int(parts)
 
 
 def _named(row: Published, names: list[str]) -> bool:
     return any(name in row.name or name == row.tool for name in names)
 
 
+class KeptRows:
+    """Our figures of rows that ran with the same source, in a file of a line each. The source is that at the start:
+    a change while rows run does not reach them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._source = _digest()
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+        self._figures = {line["program"]: Measured(**line["ours"]) for line in lines if line["source"] == self._source}
+
+    def figures(self, row: Published) -> Measured | None:
+        """None for a row that did not run."""
+        return self._figures.get(row.program)
+
+    def add(self, row: Published, ours: Measured) -> None:
+        """Keep the figures of a row; those of an earlier run of it are replaced."""
+        self._figures[row.program] = ours
+        self._path.parent.mkdir(exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"program": row.program, "source": self._source, "ours": ours.as_json()}) + "\n")
+
+
 def _digest() -> str:
-    """A digest of what the figures depend on."""
-    found = hashlib.sha256()
+    """A digest of the source that figures depend on."""
+    digest = hashlib.sha256()
     sources = [*(ROOT / "simulator").rglob("*.py"), *(Path(__file__).with_name(f"{name}.py") for name in _SOURCES)]
     for path in sorted(sources):
-        found.update(path.read_bytes())
-    return found.hexdigest()
-
-
-def _kept() -> dict[str, Measured]:
-    """Rows of earlier runs of the same source."""
-    if not KEPT.exists():
-        return {}
-    lines = [json.loads(line) for line in KEPT.read_text("utf-8").splitlines()]
-    digest = _digest()
-    return {line["row"]: Measured(**line["ours"]) for line in lines if line["source"] == digest}
-
-
-def _keep(row: Published, ours: Measured) -> None:
-    KEPT.parent.mkdir(exist_ok=True)
-    with KEPT.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"row": row.key, "source": _digest(), "ours": ours.as_json()}) + "\n")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -75,8 +75,9 @@ class Published:
     largest_tile: int
 
     @property
-    def key(self) -> str:
-        return f"{self.name} {self.chip}"
+    def program(self) -> str:
+        """What our figures of the row depend on: tables may name other programs alike."""
+        return f"{self.tool} {self.parameters} {self.chip}"
 
 
 def rows(path: Path = PUBLISHED) -> list[Published]:

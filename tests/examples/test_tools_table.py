@@ -11,7 +11,7 @@ from benchmarks.tools.measure import Measured, measure
 from benchmarks.tools.programs import TOOLS
 from benchmarks.tools.table import Parameters, Published, fitted, rows
 
-_ROWS = {row.key: row for row in rows()}
+_ROWS = {f"{row.name} {row.chip}": row for row in rows()}
 
 
 def test_the_table_is_whole_and_every_tool_is_known() -> None:
@@ -36,11 +36,26 @@ def test_finished_rows_are_kept_and_a_part_leaves_the_page_alone(
     assert command.main(part) == 0
     assert "| bert_reduce_0 | ipu2 |" in capsys.readouterr().out
     assert not command.PAGE.exists()
-    monkeypatch.setattr(command, "measure", lambda row, units=None: pytest.fail(f"{row.key} ran again"))
+    monkeypatch.setattr(command, "measure", lambda row, units=None: pytest.fail(f"{row.name} ran again"))
     assert command.main([*part, "--page"]) == 0
     page = command.PAGE.read_text("utf-8")
     assert page.count("| bert_reduce_0 |") == 1
     assert "215 of 216 rows are not there" in page
+    other = tmp_path / "other.csv"
+    figures = "name,tool,parameters,target,cycles,total_memory_bytes,largest_tile_bytes"
+    other.write_text(f"{figures}\nbert_reduce_0,reduce_op,--shape=4 --dims=0,IpuModel2,1,1,1\n", "utf-8")
+    monkeypatch.setattr(command, "measure", lambda row, units=None: Measured(12_345))
+    assert command.main(["--table", str(other)]) == 0
+    assert "12,345" in capsys.readouterr().out, "the figures of another program of this name are not those of the row"
+
+
+def test_rows_run_again_leave_the_others_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "KEPT", tmp_path / "kept" / "tools.jsonl")
+    monkeypatch.setattr(command, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(command, "measure", lambda row, units=None: Measured(1, 1, 1))
+    assert command.main(["--only", "bert_reduce_0"]) == 0
+    assert command.main(["--only", "bert_reduce_0", "--part", "2/2", "--again", "--page"]) == 0
+    assert "214 of 216 rows are not there" in command.PAGE.read_text("utf-8")
 
 
 def test_a_tool_without_its_function_says_which() -> None:
@@ -77,6 +92,20 @@ def test_fewer_units_for_halves_cost_more() -> None:
     parameters = f"{_SMALL['general_matrix_multiply']} --tiles-per-ipu 16"
     row = Published("a", "general_matrix_multiply", parameters, "ipu2", 1, 1, 1)
     assert measure(row).cycles < measure(row, half_units=8).cycles
+
+
+def test_the_findings_hold_the_figures_of_eight_units() -> None:
+    """The lines of the page that `--half-units 8` gives: the other columns for all, the run for one."""
+    lines = [line.strip("| ").split(" | ") for line in command.PAGE.read_text("utf-8").splitlines()]
+    ratios = {line[0]: line[3] for line in lines if len(line) == 9 and line[1] == "ipu2"}
+    findings = {line[0]: line[1:] for line in lines if len(line) == 5 and f"{line[0]} ipu2" in _ROWS}
+    assert len(findings) == 7
+    for name, (ratio, *_, largest_tile) in findings.items():
+        assert (ratio, largest_tile) == (ratios[name], f"{_ROWS[f'{name} ipu2'].largest_tile:,}")
+    name = "fc_layer_8_1000_1000_half"
+    ours = measure(_ROWS[f"{name} ipu2"], half_units=8)
+    ratio = summary.Compared(_ROWS[f"{name} ipu2"], ours).ratios[0]
+    assert findings[name][1:3] == [f"{ratio:.2f}", f"{ours.largest_tile:,}"]
 
 
 def test_parameters() -> None:
