@@ -184,14 +184,21 @@ class _Witness:
         self._seen: dict[int, float] = {}
 
     def __enter__(self) -> _Witness:
-        with contextlib.suppress(OSError):  # without it every signal is passed on
-            self._process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self._begin()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+        self._end()
+
+    def _begin(self) -> None:
+        with contextlib.suppress(OSError):  # without it every signal is passed on
+            self._process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
 
     def saw(self, number: int) -> bool:
         """Whether this signal, which this process has just got, was sent to the group."""
@@ -205,8 +212,8 @@ class _Witness:
         except subprocess.TimeoutExpired:
             return False
         self._seen[ended_by] = now
-        self.__exit__()
-        self.__enter__()
+        self._end()
+        self._begin()
         return ended_by == number
 
 

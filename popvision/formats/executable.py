@@ -41,17 +41,17 @@ def checked_message(data: bytes) -> tuple[bytes, bool]:
     sizes = list(message_sizes(data))
     if not sizes:
         raise FormatError("it is empty")
-    whole, *rest = (data[offset : offset + length] for offset, length in sizes)
-    if rest not in ([], [_checksum_of(whole)]):
+    first, *checksums = (data[offset : offset + length] for offset, length in sizes)
+    if checksums not in ([], [_checksum_of(first)]):
         raise FormatError("it is damaged: its checksum differs")
-    with opened(load_schema(SCHEMA).ExecutableFile, whole) as message:
+    with opened(load_schema(SCHEMA).ExecutableFile, first) as message:
         if message.format != FORMAT:
             raise FormatError("it has another format")
         if message.version.split(".")[0] != VERSION.split(".")[0]:
             raise FormatError(f"it has version {message.version}, this program reads {VERSION}")
-        if not rest and message.version != _WITHOUT_CHECKSUM:
+        if not checksums and message.version != _WITHOUT_CHECKSUM:
             raise FormatError("it is damaged: its checksum is missing")
-    return whole, bool(rest)
+    return first, bool(checksums)
 
 
 def entry(notes: bytes, executable: bytes) -> bytes:
@@ -70,7 +70,7 @@ def parts_of_entry(data: bytes) -> tuple[bytes, bytes, bool]:
         raise FormatError("it is another file, or a part of one")
     notes = data[begin:end]
     if is_checked and crc32(notes) != int.from_bytes(data[len(_ENTRY) : sizes], "little"):
-        raise FormatError("it is damaged, its checksum differs")
+        raise FormatError("it is damaged: its checksum differs")
     return notes, data[end:], is_checked
 
 

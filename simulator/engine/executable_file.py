@@ -97,8 +97,8 @@ def from_file(in_: IO[bytes], check_package: bool) -> tuple[CompiledGraph, Numer
 
 
 def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan, EngineOptions, str, Target]:
-    whole, _ = checked_message(data)
-    with opened(load_schema(SCHEMA).ExecutableFile, whole) as message:
+    checked, _ = checked_message(data)
+    with opened(load_schema(SCHEMA).ExecutableFile, checked) as message:
         if check_package and message.package != __version__:
             raise NotAnExecutableError(
                 f"it was written by version {message.package} and this is {__version__}; compile again, or pass "

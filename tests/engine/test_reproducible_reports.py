@@ -86,6 +86,12 @@ def test_times_are_that_second_and_ids_follow_from_the_content(tmp_path, monkeyp
     assert runs.host_start_us.tolist() == runs.host_end_us.tolist() == [int(SECOND) * 10**6]
 
 
+@pytest.mark.parametrize("second", ["0", SECOND])
+def test_the_moment_of_the_folder_is_that_second(second, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", second)
+    assert written(tmp_path / "report").meta["folderSince"] == int(second) * 10**6
+
+
 @pytest.mark.parametrize("text", ["yesterday", "-1", "1.5", "9" * 30])
 def test_another_value_is_refused(text, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", text)

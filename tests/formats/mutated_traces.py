@@ -9,9 +9,7 @@ Mutation number n is drawn with n as its seed. `python -m tests.formats.mutated_
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
-import os
 import random
 import sys
 import tempfile
@@ -23,10 +21,9 @@ from popvision.analysis.trace.source import TraceSource
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import set_clock
 from popvision.formats.foreign_traces.importing import import_trace, read_recording
+from tests.kept_progress import progress_path
 
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Mutations before a release, and those between two looks at the clock.
+#: Mutations before a release, and those after which the progress is noted.
 MOST, SHARE = 100_000, 500
 
 EVENTS = 30
@@ -131,10 +128,10 @@ def read(path: Path) -> tuple[Told, bool]:
     recording.finish_spans()
     told: Told = {}
     for track in recording.tracks.values():
-        open_ones = set(track.unfinished)
+        unfinished = set(track.unfinished)
         for at, (begin, end, site) in enumerate(zip(track.begin, track.end, track.site, strict=True)):
             _, label, metadata = recording.keys[site]
-            duration = UNFINISHED if at in open_ones else end - begin
+            duration = UNFINISHED if at in unfinished else end - begin
             told.setdefault(label, []).append((begin, duration, metadata))
     return told, bool(recording.left_out or recording.not_read or recording.problem or recording.is_open)
 
@@ -180,10 +177,7 @@ def wrong(number: int, folder: Path) -> list[str]:
 
 def try_all(progress: Path, most: int = MOST) -> list[str]:
     """Tries what is left, and prints what is wrong with the number that makes it again."""
-    sources = sorted((ROOT / "popvision" / "formats" / "foreign_traces").glob("*.py"))
-    version = hashlib.blake2b(b"".join(path.read_bytes() for path in [*sources, Path(__file__)])).hexdigest()[:16]
-    known = json.loads(progress.read_text()) if progress.exists() else {}
-    state = known if known.get("version") == version else {"version": version, "done": 0, "wrong": []}
+    state = json.loads(progress.read_text()) if progress.exists() else {"done": 0, "wrong": []}
     with tempfile.TemporaryDirectory() as folder:
         while state["done"] < most:
             first, last = state["done"], min(most, state["done"] + SHARE)
@@ -200,13 +194,12 @@ def try_all(progress: Path, most: int = MOST) -> list[str]:
     return list(state["wrong"])
 
 
-def progress_path() -> Path:
-    """Where a run notes how far it came."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "popvision" / "mutations" / "traces.json"
+def kept_progress() -> Path:
+    """The file of the sources as they are."""
+    return progress_path("mutated traces", "popvision/formats/foreign_traces/*.py", "tests/formats/mutated_traces.py")
 
 
 if __name__ == "__main__":
-    problems = try_all(progress_path())
+    problems = try_all(kept_progress())
     print(*problems, sep="\n")
     sys.exit(1 if problems else 0)

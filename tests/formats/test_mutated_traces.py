@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.formats import mutated_traces
-from tests.formats.mutated_traces import MOST, mutation, progress_path, read, truth, try_all, wrong
+from tests.formats.mutated_traces import MOST, kept_progress, mutation, read, truth, try_all, wrong
 
 
 @pytest.mark.parametrize("first", range(0, 1_000, 100))
@@ -17,7 +17,7 @@ def test_a_thousand_mutations(first: int, tmp_path: Path) -> None:
 
 @pytest.mark.fuzz
 def test_a_hundred_thousand_mutations() -> None:
-    assert try_all(progress_path(), MOST) == []
+    assert try_all(kept_progress(), MOST) == []
 
 
 def test_another_answer_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,10 @@ import numpy as np
 
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table, Unit, table_of
-from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, Programs, TileBlocks
+from popvision.formats.profile.model import BLOCK_KINDS, Programs, TileBlocks
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-KINDS = {COMMON: "block", OVERFLOW: "overflow", FLUSH: "flush", STREAM_COPY: "stream copy"}
 
 #: Figures of `block_statistics`; cycles are those of single executions, `total` of all.
 BLOCK_FIGURES: dict[str, Unit] = {
@@ -69,8 +67,8 @@ def _tile_statistics(runs: Sequence[TileBlocks], programs: Programs, begin: int,
         of_program = inside & (program == each)
         cycles = (last - first)[of_program]
         figures = (int(cycles.min()), float(np.median(cycles)), float(cycles.mean()), int(cycles.max()))
-        what = KINDS.get(int(kind[of_program][0]), "")
-        rows.append((_name(programs, each), what, tile, each, len(cycles), *figures, int(cycles.sum())))
+        kind_name = BLOCK_KINDS.get(int(kind[of_program][0]), "unknown")
+        rows.append((_name(programs, each), kind_name, tile, each, len(cycles), *figures, int(cycles.sum())))
     return rows
 
 

@@ -49,7 +49,7 @@ def above_processes(folder: Path) -> Path | None:
     process = _process_folder(folder)
     if process is not None:
         return process.parent
-    return next((each for each in (folder, folder.parent) if any(each.glob("process_*"))), None)
+    return next((shared for shared in (folder, folder.parent) if any(shared.glob("process_*"))), None)
 
 
 def numbered(reports: Mapping[Path, ProcessFacts]) -> dict[Path, ProcessPlace]:
@@ -68,7 +68,9 @@ def numbered(reports: Mapping[Path, ProcessFacts]) -> dict[Path, ProcessPlace]:
             for process, paths in processes.items()
             if all(reports[path].since_us >= began for path in paths)
         }
-        order = ([first] if first else []) + [processes[each] for each in sorted(came, key=lambda p: (came[p], p))]
+        order = ([first] if first else []) + [
+            processes[folder] for folder in sorted(came, key=lambda folder: (came[folder], folder))
+        ]
         if len(order) > 1:
             run = f"the processes that shared {shared.name} (numbered by when they came)"
             for number, paths in enumerate(order):
@@ -88,4 +90,4 @@ def _of_the_first(shared: Path, reports: Mapping[Path, ProcessFacts]) -> list[Pa
 
 def _process_folder(path: Path) -> Path | None:
     """The last process_<PID> of a path."""
-    return next((each for each in (path, *path.parents) if _NAME.fullmatch(each.name)), None)
+    return next((folder for folder in (path, *path.parents) if _NAME.fullmatch(folder.name)), None)

@@ -85,20 +85,19 @@ def find_rank_sets(folder: str | Path) -> tuple[list[RankSet], str]:
 
     `folder` may be that of one rank: then its neighbours count too."""
     root = Path(folder).resolve()
-    own = facts_of(root) if (root / "profile.pop").is_file() else None
-    entries, note = find((above_ranks(root, own) if own else None) or root)
+    facts_of_root = facts_of(root) if (root / "profile.pop").is_file() else None
+    entries, note = find((above_ranks(root, facts_of_root) if facts_of_root else None) or root)
     reports = ranked((facts_of(entry.path), entry.path) for entry in entries if entry.kind == "report")
-    of_root = next((facts for facts, path in reports if path == root), None)
-    return group_ranks(
-        pair for pair in reports if of_root is None or (pair[0] and pair[0].group == of_root.group)
-    ), note
+    rank_of_root = next((rank for rank, path in reports if path == root), None)
+    if rank_of_root is not None:
+        reports = [(rank, path) for rank, path in reports if rank and rank.group == rank_of_root.group]
+    return group_ranks(reports), note
 
 
 def ranked(reports: Iterable[tuple[RankFacts | ProcessFacts | None, Path]]) -> list[tuple[RankFacts | None, Path]]:
     """The reports with the ranks that they name, or that their processes are given."""
-    found = list(reports)
-    of_processes = {path: facts for facts, path in found if isinstance(facts, ProcessFacts)}
-    places = numbered(of_processes)
+    reports = list(reports)
+    places = numbered({path: facts for facts, path in reports if isinstance(facts, ProcessFacts)})
 
     def rank(facts: RankFacts | ProcessFacts | None, path: Path) -> RankFacts | None:
         if not isinstance(facts, ProcessFacts):
@@ -106,7 +105,7 @@ def ranked(reports: Iterable[tuple[RankFacts | ProcessFacts | None, Path]]) -> l
         place = places.get(path)
         return None if place is None else RankFacts(place.run, place.number, place.processes, facts.engine, "process")
 
-    return [(rank(facts, path), path) for facts, path in found]
+    return [(rank(facts, path), path) for facts, path in reports]
 
 
 def group_ranks(reports: Iterable[tuple[RankFacts | None, Path]]) -> list[RankSet]:

@@ -31,7 +31,7 @@ class Claim:
 
 _lock = threading.Lock()
 _held: dict[Path, int] = {}  #: directories of this process, each with its open descriptor
-_since: dict[Path, int] = {}
+_since: dict[Path, int] = {}  #: when this process got each of its directories, also where there are no locks
 _instead: dict[Path, Claim] = {}  #: where this process writes what would go into a directory of another one
 
 

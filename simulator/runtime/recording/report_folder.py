@@ -125,7 +125,7 @@ class ReportFolder:
         self._directory = _Directory()
         self.folder = self._root
         self._executable: CompiledGraph | None = None
-        self._since_us = 0
+        self._since_us: int | None = None  #: when this process got the folder
         self._process = os.getpid()
         self._writer: ProfileWriter | None = None
         self._waiting: list[RunRecord | Sequence[TileBlocks]] = []
@@ -207,10 +207,8 @@ class ReportFolder:
             compilation = replace(compilation, lowered=())
         if not self._settings.output_graph_profile:
             compilation = without_memory(compilation)
-        second = fixed_second(os.environ)
-        since_us = self._since_us if second is None else second * 10**6
         meta = report_meta(
-            self._option_facts, self._engine_name, self._directory.run_id, executable, self._rank, since_us
+            self._option_facts, self._engine_name, self._directory.run_id, executable, self._rank, self._since_us
         )
         writer = ProfileWriter(self.profile_path)
         writer.write_compilation(replace(compilation, meta=meta))

@@ -95,10 +95,14 @@ def report_meta(
     run_id: str,
     executable: CompiledGraph,
     rank: Rank | None = None,
-    folder_since_us: int = 0,
+    folder_since_us: int | None = None,
 ) -> dict[str, Any]:
     """`Compilation.meta` of a new report; `option_facts` is what it says about the engine's options, `rank` the place
-    of this process among those of a job step, `folder_since_us` when it got the report's folder (0 = it has none)."""
+    of this process among those of a job step, `folder_since_us` when it got the report's folder (None = it has none);
+    SOURCE_DATE_EPOCH names that moment, too."""
+    second = fixed_second(os.environ)
+    if folder_since_us is not None and second is not None:
+        folder_since_us = second * 10**6
     facts = option_facts, engine_name, run_id, rank
     target, what_if = executable.compilation.target, executable.machine.target.overrides
     changed = {"whatIf": " ".join(what_if)} if what_if else {}
@@ -115,7 +119,7 @@ def report_meta(
         "reportId": new_id(executable.compilation, executable.debug_infos, facts),
         "runId": run_id,
         **({} if rank is None else {"rank": {"rank": rank.rank, "ranks": rank.ranks, "run": rank.run}}),
-        **({"folderSince": folder_since_us} if folder_since_us else {}),
+        **({} if folder_since_us is None else {"folderSince": folder_since_us}),
         "notRecorded": _not_recorded(option_facts) if executable.machine.hardware else [],
         "remoteBuffers": [buffer.name for buffer in executable.source.store.remote_buffers],
     }

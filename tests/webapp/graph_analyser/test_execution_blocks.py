@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def test_executions_are_added_up_by_program_and_tile(folder: Path) -> None:
     frame = viewer_frame(block_statistics(ReportSource(folder), [0], 0, 1000))
     assert frame["tile"].value_counts().to_dict() == {1: 4, 3: 4}
-    mine = frame[(frame["tile"] == 3) & (frame["kind"] == "block")].iloc[0]
+    mine = frame[(frame["tile"] == 3) & (frame["kind"] == "common")].iloc[0]
     assert mine[["program", "count", "min", "median", "mean", "max", "total"]].tolist() == [1, 4, 1, 5.5, 5.25, 9, 21]
     other = frame[(frame["tile"] == 1) & (frame["program"] != 1)].set_index("kind")["total"].to_dict()
     assert other == {"overflow": 19, "flush": 5, "stream copy": 1}
