@@ -135,8 +135,8 @@ def other_folders(folder: Path, number: int) -> list[Path]:
     assert first == folder
     assert len(others) == number
     assert all(path.name.startswith("process_") for path in others)
-    ([found], _) = find_rank_sets(folder)
-    assert (found.folders[0], sorted(found.folders.values())) == (first, [first, *others])
+    ([ranks], _) = find_rank_sets(folder)
+    assert (ranks.folders[0], sorted(ranks.folders.values())) == (first, [first, *others])
     return others
 
 

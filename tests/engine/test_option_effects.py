@@ -209,7 +209,7 @@ def test_debug_instrument_adds_nothing_on_a_model(tmp_path):
         ("model with runs", model(), PROFILE, False),
         ("hardware", hardware(), graph_alone, True),
     ):
-        found = {}
+        facts = {}
         for folder, option in (("plain", {}), ("instrumented", {"debug.instrument": "true"})):
             run(target, tmp_path / name / folder, given | option)
             reader = ProfileReader(tmp_path / name / folder / "profile.pop")
@@ -217,9 +217,9 @@ def test_debug_instrument_adds_nothing_on_a_model(tmp_path):
                 reader.meta[f"{kind}Instrumentation"] for kind in ("compute", "externalExchange", "controlFlow")
             ]
             memory = reader.tile_memory()
-            found[folder] = (settings, memory.including_gaps.tolist(), cycles(tmp_path / name / folder))
-        assert (found["plain"] != found["instrumented"]) == adds
-        assert (found["plain"][0] == ["Off"] * 3) == (given is graph_alone)
+            facts[folder] = (settings, memory.including_gaps.tolist(), cycles(tmp_path / name / folder))
+        assert (facts["plain"] != facts["instrumented"]) == adds
+        assert (facts["plain"][0] == ["Off"] * 3) == (given is graph_alone)
     run(model(), tmp_path / "off", QUIET)
     assert counters(tmp_path / "off") == [0] * 4
 

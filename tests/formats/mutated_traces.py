@@ -21,7 +21,7 @@ from popvision.analysis.trace.source import TraceSource
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import set_clock
 from popvision.formats.foreign_traces.importing import import_trace, read_recording
-from tests.kept_progress import progress_path
+from tests.kept_progress import progress_path, read_progress, write_progress
 
 #: Mutations before a release, and those after which the progress is noted.
 MOST, SHARE = 100_000, 500
@@ -44,12 +44,12 @@ class Mutation:
     is_among_events: bool
 
 
-def event_texts(at: int, rng: random.Random) -> list[str]:
+def event_texts(event: int, rng: random.Random) -> list[str]:
     """An event as X, or as begin and end; times with a fraction, integers beyond a float's."""
-    begin, number = 1000 * at, rng.choice([at, 2**53 + 1 + at, 2**66 + at])
-    common = f'"pid": 1, "tid": {1 + at % 3}, "name": "a{at}"'
+    begin, number = 1000 * event, rng.choice([event, 2**53 + 1 + event, 2**66 + event])
+    common = f'"pid": 1, "tid": {1 + event % 3}, "name": "a{event}"'
     arguments = f'"args": {{"n": {number}}}'
-    if at % 3:
+    if event % 3:
         return [f'{{"ph": "X", "ts": {begin}.125, "dur": 8.5, {common}, {arguments}}}']
     return [
         f'{{"ph": "B", "ts": {begin}.125, {common}, {arguments}}}',
@@ -60,52 +60,54 @@ def event_texts(at: int, rng: random.Random) -> list[str]:
 def mutation(number: int) -> Mutation:
     """The mutation with that number."""
     rng = random.Random(number)
-    texts = [(at, text) for at in range(EVENTS) for text in event_texts(at, rng)]
+    texts = [(event, text) for event in range(EVENTS) for text in event_texts(event, rng)]
     if rng.random() < 0.5:
         rng.shuffle(texts)  # times decide, not places
     head, between, foot = rng.choice(
         [("[", ",\n", "]"), ('{"traceEvents": [', ", ", "]}"), ("", "\n", "\n"), ("[\n", ",\n", "")]
     )
-    whole, places = head, []
-    for row, (at, text) in enumerate(texts):
-        begin = len(whole)
-        whole += text + (between if row < len(texts) - 1 else "")
-        places.append((at, begin, begin + len(text)))
-    end = len(whole)
-    whole += foot
+    file_text, places = head, []
+    for row, (event, text) in enumerate(texts):
+        begin = len(file_text)
+        file_text += text + (between if row < len(texts) - 1 else "")
+        places.append((event, begin, begin + len(text)))
+    end = len(file_text)
+    file_text += foot
     touched: set[int] = set()
     is_among_events = True
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
-        at = rng.randrange(len(whole))
-        whole, gone, new = rng.choice(_CHANGES)(whole, at, rng)
-        is_among_events &= len(head) < at and at + gone < end
+        place = rng.randrange(len(file_text))
+        file_text, removed, added = rng.choice(_CHANGES)(file_text, place, rng)
+        is_among_events &= len(head) < place and place + removed < end
         touched |= {
-            event for event, begin, last in places if begin - len(between) <= at + gone and at <= last + len(between)
+            event
+            for event, begin, last in places
+            if begin - len(between) <= place + removed and place <= last + len(between)
         }
         places = [
-            (event, begin + (new - gone) * (begin > at), last + (new - gone) * (last > at))
+            (event, begin + (added - removed) * (begin > place), last + (added - removed) * (last > place))
             for event, begin, last in places
         ]
-        end += new - gone
-    return Mutation(whole, frozenset(touched), is_among_events)
+        end += added - removed
+    return Mutation(file_text, frozenset(touched), is_among_events)
 
 
-def _insert(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
-    new = rng.choice(
+def _insert(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
+    added = rng.choice(
         ['"', "\\", "\n", "{", "}", "[", "]", ",", ":", "\x00", "nan", "-inf", "é", "9" * 25, '{"ph": ', "\ufffd"]
     )
-    return text[:at] + new + text[at:], 0, len(new)
+    return text[:place] + added + text[place:], 0, len(added)
 
 
-def _remove(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
-    gone = min(rng.choice([1, 3, 40]), len(text) - at)
-    return text[:at] + text[at + gone :], gone, 0
+def _remove(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
+    removed = min(rng.choice([1, 3, 40]), len(text) - place)
+    return text[:place] + text[place + removed :], removed, 0
 
 
-def _write(text: str, at: int, rng: random.Random) -> tuple[str, int, int]:
-    new = "".join(chr(rng.choice([*range(1, 127), 233, 0x4E2D])) for _ in range(rng.choice([1, 2, 20])))
-    gone = min(len(new), len(text) - at)
-    return text[:at] + new + text[at + gone :], gone, len(new)
+def _write(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
+    added = "".join(chr(rng.choice([*range(1, 127), 233, 0x4E2D])) for _ in range(rng.choice([1, 2, 20])))
+    removed = min(len(added), len(text) - place)
+    return text[:place] + added + text[place + removed :], removed, len(added)
 
 
 _CHANGES: list[Callable[[str, int, random.Random], tuple[str, int, int]]] = [_insert, _remove, _write]
@@ -115,9 +117,9 @@ def truth(number: int) -> Told:
     """What a sound file says."""
     rng = random.Random(number)
     told: Told = {}
-    for at in range(EVENTS):
-        (first, *_) = event_texts(at, rng)
-        told[f"a{at}"] = [(10**6 * at + 125, 8_500, json.dumps(json.loads(first)["args"]))]
+    for event in range(EVENTS):
+        (first, *_) = event_texts(event, rng)
+        told[f"a{event}"] = [(10**6 * event + 125, 8_500, json.dumps(json.loads(first)["args"]))]
     return told
 
 
@@ -177,7 +179,7 @@ def wrong(number: int, folder: Path) -> list[str]:
 
 def try_all(progress: Path, most: int = MOST) -> list[str]:
     """Tries what is left, and prints what is wrong with the number that makes it again."""
-    state = json.loads(progress.read_text()) if progress.exists() else {"done": 0, "wrong": []}
+    state = {"done": 0, "wrong": []} | read_progress(progress)
     with tempfile.TemporaryDirectory() as folder:
         while state["done"] < most:
             first, last = state["done"], min(most, state["done"] + SHARE)
@@ -188,8 +190,7 @@ def try_all(progress: Path, most: int = MOST) -> list[str]:
                     problems = [f"ended with {crash!r}"]
                 state["wrong"] += [f"mutation {number}: {problem}" for problem in problems]
             state["done"] = last
-            progress.parent.mkdir(parents=True, exist_ok=True)
-            progress.write_text(json.dumps(state))
+            write_progress(progress, state)
     print(f"{state['done']:,} mutated traces, {len(state['wrong'])} quietly wrong")
     return list(state["wrong"])
 

@@ -8,7 +8,6 @@ again, and does not end it.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import time
 from pathlib import Path
 
 from tests.formats import mutations
-from tests.kept_progress import ROOT, progress_path
+from tests.kept_progress import ROOT, progress_path, read_progress, write_progress
 
 #: Mutations of each format in `make test` (numbers from 0), `make test-long` (from 1,000), `make full` (from 10,000).
 COUNTS = {
@@ -42,15 +41,15 @@ def complaints(name: str, folder: Path, first: int, count: int) -> list[str]:
     """Tries `count` mutations of a format from number `first`; a line for each that ended the child, which is started
     again behind it, or was answered wrongly."""
     folder.mkdir(exist_ok=True)
-    what = ["tests.formats.mutated_formats", name, str(folder)]
+    module = ["tests.formats.mutated_formats", name, str(folder)]
     if name == "report":
         if not (folder / "profile.pop").exists():
             mutations.make_report(folder / "profile.pop")
-        what = ["tests.formats.mutations", str(folder / "profile.pop")]
+        module = ["tests.formats.mutations", str(folder / "profile.pop")]
     lines: list[str] = []
     last = first + count
     while first < last:
-        ended, wrong = _child([*what, str(first), str(last - first)])
+        ended, wrong = _child([*module, str(first), str(last - first)])
         lines += wrong
         first = last if ended is None else ended + 1
     return lines
@@ -83,14 +82,13 @@ class Progress:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        known = json.loads(path.read_text()) if path.exists() else {}
+        known = read_progress(path)
         self.shares: dict[str, int] = {name: known.get("shares", {}).get(name, 0) for name in COUNTS}
         self.wrong: list[tuple[str, int]] = [(name, share) for name, share in known.get("wrong", [])]
 
     def save(self) -> None:
         """Writes the file anew."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps({"shares": self.shares, "wrong": self.wrong}))
+        write_progress(self.path, {"shares": self.shares, "wrong": self.wrong})
 
     def left(self) -> list[tuple[str, int]]:
         """Formats and shares that are left: those that were wrong, then one of each format in turn."""
@@ -119,12 +117,12 @@ def try_the_million(path: Path, seconds: float = float("inf")) -> list[str]:
             if time.monotonic() >= end:
                 break
             count = COUNTS[name][2] // SHARES
-            found = complaints(name, Path(folder) / name, FIRST + share * count, count)
-            progress.tried(name, share, bool(found))
+            share_lines = complaints(name, Path(folder) / name, FIRST + share * count, count)
+            progress.tried(name, share, bool(share_lines))
             tried = sum(COUNTS[name][2] // SHARES * shares for name, shares in progress.shares.items())
-            for line in (*found, f"{name}: share {share + 1} of {SHARES}; {tried:,} in all"):
+            for line in (*share_lines, f"{name}: share {share + 1} of {SHARES}; {tried:,} in all"):
                 print(line, flush=True)
-            lines += [f"{name}: {line}" for line in found]
+            lines += [f"{name}: {line}" for line in share_lines]
     return lines
 
 

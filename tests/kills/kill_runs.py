@@ -21,7 +21,7 @@ from popvision.answers.verification import files_to_verify, verify_file
 from popvision.formats.errors import FormatError
 from popvision.formats.profile import ProfileReader
 from popvision.opened.trace import OpenedTrace
-from tests.kept_progress import ROOT, progress_path
+from tests.kept_progress import ROOT, progress_path, read_progress, write_progress
 from tests.sweep.sweep_kills import kill_and_resume
 
 #: Kind -> how many kills, and how many of them one number stands for.
@@ -126,7 +126,7 @@ KILLS: dict[str, Callable[[Path, int], str]] = {
 def kill_all(kind: str, path: Path) -> None:
     """Kills what is left of a kind, by the progress in a file."""
     count, at_once = COUNTS[kind]
-    done = json.loads(path.read_text()) if path.exists() else {}
+    done = read_progress(path)
     with tempfile.TemporaryDirectory() as top:
         for seed in range(done.get(kind, 0) // at_once, count // at_once):
             folder = Path(top) / ("cache" if kind == "compilers" else str(seed))
@@ -135,8 +135,7 @@ def kill_all(kind: str, path: Path) -> None:
             print(KILLS[kind](folder, seed), flush=True)
             if kind != "compilers":
                 shutil.rmtree(folder)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({**done, kind: (seed + 1) * at_once}))
+            write_progress(path, {**done, kind: (seed + 1) * at_once})
     print(f"{kind}: {count} kills, none lost anything", flush=True)
 
 

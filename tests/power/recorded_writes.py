@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.kept_progress import ROOT
+
 SOURCE = Path(__file__).with_name("write_log.cpp")
 
 _HEAD = struct.Struct("<5q")  # kind, place, bytes of both paths and of the data, which follow
@@ -65,13 +66,13 @@ def record(library: Path, program: str, folder: Path, **environment: str) -> lis
 
 def operations(log: bytes) -> list[Operation]:
     """What a log holds."""
-    found, at = [], 0
-    while at < len(log):
-        kind, place, *lengths = _HEAD.unpack_from(log, at)
-        at += _HEAD.size
+    logged, offset = [], 0
+    while offset < len(log):
+        kind, place, *lengths = _HEAD.unpack_from(log, offset)
+        offset += _HEAD.size
         parts = []
         for length in lengths:
-            parts.append(log[at : at + length])
-            at += length
-        found.append(Operation(Kind(kind), parts[0].decode(), place, parts[1].decode(), parts[2]))
-    return found
+            parts.append(log[offset : offset + length])
+            offset += length
+        logged.append(Operation(Kind(kind), parts[0].decode(), place, parts[1].decode(), parts[2]))
+    return logged
