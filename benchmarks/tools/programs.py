@@ -183,7 +183,7 @@ def lstm_layer(graph: Graph, parameters: Parameters) -> list[Program]:
     if order:
         units = {"forget": "FORGET_GATE", "input": "INPUT_GATE", "cell": "CANDIDATE", "output": "OUTPUT_GATE"}
         params.cellOrder = [layer.BasicLstmCellUnit[f"BASIC_LSTM_CELL_{units[name]}"] for name in order]
-    trained, program = parameters.text("phase", "fwd") == "all", Sequence()
+    trained, program = _is_trained(parameters), Sequence()
     options = {"inferenceOnly": "false" if trained else "true"}
     acts = layer.createInput(graph, params, "input", options)
     state = layer.createInitialState(graph, params, "fwdState", options)
@@ -200,7 +200,7 @@ def lstm_layer(graph: Graph, parameters: Parameters) -> list[Program]:
 def gru_layer(graph: Graph, parameters: Parameters) -> list[Program]:
     """Forward for inference, or with the phase "all" forward, backward and weight update."""
     layer, params = popnn.gru, popnn.gru.GruParams(*_recurrent(parameters))
-    trained, program = parameters.text("phase", "fwd") == "all", Sequence()
+    trained, program = _is_trained(parameters), Sequence()
     options = {"inferenceOnly": "false" if trained else "true"}
     acts = layer.createInput(graph, params, "input", options)
     state = layer.createInitialState(graph, params, "fwdState", options)
@@ -216,6 +216,13 @@ def gru_layer(graph: Graph, parameters: Parameters) -> list[Program]:
 def _recurrent(parameters: Parameters) -> tuple[Type, int, int, list[int]]:
     sizes = [parameters.number("input-size"), parameters.number("output-size")]
     return _type(parameters), parameters.number("batch-size", 1), parameters.number("sequence-size"), sizes
+
+
+def _is_trained(parameters: Parameters) -> bool:
+    phase = parameters.text("phase", "fwd")
+    if phase not in ("fwd", "all"):
+        raise Missing(f"a layer in the phase {phase} alone")
+    return phase == "all"
 
 
 def _linear(graph: Graph, dtype: Type, shape: list[int], name: str) -> Tensor:

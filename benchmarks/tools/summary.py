@@ -5,8 +5,8 @@ A case is a program: its two chips count half each. Shares are those of the case
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from benchmarks.tools.measure import Measured
@@ -75,11 +75,11 @@ def _line(title: str, rows: Sequence[Compared]) -> str:
         return f"| {title} | {programs} |" + " |" * (len(BOUNDS)) + f" missing: {missing} | | | |"
     cycles = [row.ratios[0] for row in built]
     shares = "".join(f" {_share(built, 0, bound)} |" for bound in BOUNDS)
-    mean = math.exp(sum(math.log(ratio) for ratio in cycles) / len(cycles))
+    mean = statistics.geometric_mean(cycles)
     spread = f"{min(cycles):.2f}-{max(cycles):.2f}"
     return f"| {title} | {programs} |{shares} {mean:.2f} | {spread} | {_share(built, 1, 15)} | {_share(built, 2, 10)} |"
 
 
 def _share(rows: Sequence[Compared], figure: int, bound: int) -> str:
-    near: Callable[[Compared], bool] = lambda row: abs(row.ratios[figure] - 1) <= bound / 100  # noqa: E731
-    return f"{sum(map(near, rows)) / len(rows):.0%}"
+    near = sum(abs(row.ratios[figure] - 1) <= bound / 100 for row in rows)
+    return f"{near / len(rows):.0%}"

@@ -42,8 +42,12 @@ class Parameters:
         return int(self._values[name]) if default is None or name in self._values else default
 
     def flag(self, name: str) -> bool:
-        """Whether the option is there, without a value or with "true"."""
-        return self.text(name, "false") in ("", "true", "1")
+        """Whether the option is there, without a value or with "true". Raises ValueError for what is neither true nor
+        false."""
+        value = self.text(name, "false")
+        if value not in ("", "true", "1", "false", "0"):
+            raise ValueError(f"--{name} is {value}, not true or false.")
+        return value in ("", "true", "1")
 
     def numbers(self, name: str, default: str = "") -> list[int]:
         """Whole numbers between braces or commas; one number is a list of one."""

@@ -70,6 +70,12 @@ def test_a_parameter_that_no_tool_reads_is_refused() -> None:
         measure(row)
 
 
+@pytest.mark.parametrize("tool", ["lstm_layer", "gru_layer"])
+def test_a_phase_that_is_not_built_is_missing(tool: str) -> None:
+    row = Published("a", tool, f"{_SMALL[tool]} --phase bwd --tiles-per-ipu 16", "ipu2", 1, 1, 1)
+    assert measure(row) == Measured(missing="a layer in the phase bwd alone")
+
+
 _SMALL = {
     "embedding_layer": "--shape {500,16} --num-indices 32",
     "fully_connected_layer": "--input-size 16 --output-size 8 --batch-size 4 --bias 0",
@@ -115,6 +121,8 @@ def test_parameters() -> None:
     assert found.along("padding", 2, 0) == [0, 0]
     assert (found.flag("cholesky"), found.flag("left-side")) == (True, False)
     assert found.unread == ["dims"]
+    with pytest.raises(ValueError, match="--cholesky is no, not true or false"):
+        Parameters("--cholesky no").flag("cholesky")
 
 
 def test_the_summary_counts_chips_as_halves_of_a_program() -> None:

@@ -34,13 +34,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def logs(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Operation]]:
     """What each program did, recorded once."""
-    known: dict[str, list[Operation]] = {}
+    recorded: dict[str, list[Operation]] = {}
 
     def log(name: str) -> list[Operation]:
-        if name not in known:
+        if name not in recorded:
             program = f"import sys; from tests.power.written_files import WRITERS; WRITERS[{name!r}](sys.argv[1])"
-            known[name] = record(library, program, tmp_path_factory.mktemp("log") / "folder")
-        return known[name]
+            recorded[name] = record(library, program, tmp_path_factory.mktemp("log") / "folder")
+        return recorded[name]
 
     return log
 
@@ -56,13 +56,9 @@ def left(loss: Loss, folder: Path) -> Path:
 
 def figures_by_runs(path: Path) -> list[dict[str, str]]:
     """The figures of a report with none of the runs, one, and so on."""
-    found = []
     with ProfileWriter(path) as writer:
         writer.write_compilation(tiny_compilation())
-        found.append(pva_figures(path))
-        for _ in append_runs(writer):
-            found.append(pva_figures(path))
-    return found
+        return [pva_figures(path), *(pva_figures(path) for _ in append_runs(writer))]
 
 
 def is_report(path: Path, truths: list[dict[str, str]], least: int, most: int) -> bool:
@@ -114,12 +110,12 @@ def truths_of_traces(tmp_path_factory: pytest.TempPathFactory) -> list[Answers]:
     """The answers of traces with none of the turns, one, and so on."""
     folder = tmp_path_factory.mktemp("truths")
     writer = begun_journal(folder / "truth.pvti")
-    found = [answers(writer.path)]
+    truths = [answers(writer.path)]
     for turn in range(TURNS):
         write_turn(writer, turn)
-        found.append(answers(writer.path))
+        truths.append(answers(writer.path))
     writer.close()
-    return found
+    return truths
 
 
 @pytest.mark.parametrize("some", [5, pytest.param(1, marks=pytest.mark.long)])
