@@ -1,8 +1,8 @@
 """Traces of other tools, opened for the first time and again: `python -m benchmarks.traces.imports [--events 1e6]`.
 
 Two files of Chrome's trace events: the generated trace of the other viewers (peers.py), and one like PyTorch's profiler
-writes it, in which each launch has arguments of its own, a kernel and a flow. `popvision trace stats` reads each with
-an empty cache folder, then again. Writes its section of docs/benchmarks.md."""
+writes it, in which each launch has arguments of its own, a kernel and a flow. A process opens each and sums up every
+label with an empty cache folder, then again. Writes its section of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main() -> int:
             "like PyTorch's": _like_pytorch(scratch, events),
         }
         rows = [_row(name, path, Path(temporary)) for name, path in files.items()]
-    text = section(rows, events)
+    text = section(rows, events, _start())
     print(text)
     write_section("benchmarks.md", "trace imports", text)
     return 0
@@ -86,11 +86,19 @@ def _row(name: str, path: Path, folder: Path) -> dict[str, object]:
     return {"name": name, "mb": size, "first": first[0], "again": again[0], "mib": first[1]}
 
 
-_STATS = """
+def _start() -> float:
+    """Processor seconds of a process that reads nothing."""
+    return _used(_LIBRARIES + _MEASURE)[0]
+
+
+_LIBRARIES = """
 import json, resource, sys
+import pandas
 from popvision.analysis.trace.source import TraceSource
 from popvision.analysis.trace.statistics import label_statistics
-label_statistics(TraceSource(sys.argv[1]))
+"""
+_READ = "label_statistics(TraceSource(sys.argv[1]))\n"
+_MEASURE = """
 used = resource.getrusage(resource.RUSAGE_SELF)
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
 print(json.dumps([used.ru_utime + used.ru_stime, peak]))
@@ -98,23 +106,32 @@ print(json.dumps([used.ru_utime + used.ru_stime, peak]))
 
 
 def _measured(path: Path, environment: dict[str, str]) -> tuple[float, float]:
+    return _used(_LIBRARIES + _READ + _MEASURE, path, environment=environment)
+
+
+def _used(program: str, *arguments: Path, environment: dict[str, str] | None = None) -> tuple[float, float]:
+    """Processor seconds and MiB of a program."""
     done = subprocess.run(
-        [sys.executable, "-c", _STATS, str(path)], check=True, capture_output=True, text=True, env=environment
+        [sys.executable, "-c", program, *map(str, arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     seconds, memory = json.loads(done.stdout.splitlines()[-1])
     return seconds, memory
 
 
-def section(rows: list[dict[str, object]], events: int) -> str:
-    """The table of docs/benchmarks.md."""
+def section(rows: list[dict[str, object]], events: int, start: float) -> str:
+    """The table of docs/benchmarks.md; `start` are the seconds of a process that reads nothing."""
     lines = [
         "## Traces of other tools, first and again",
         "",
         f"`python -m benchmarks.traces.imports --events {events}`. {events:,} Chrome trace events; processor time of a "
-        "process that opens the file and sums up every label, Python's start and pandas included (0.8 s). The first "
-        f"reading imports, the next one opens what was kept. {machine_sentence()} What peers take for the same events "
-        "stands in the section on other viewers, which read all of the file each time. Perfetto's documentation says "
-        "that a browser's tab may take 2 GB, and an uncompressed trace 2 to 4 times its size in memory "
+        f"process that opens the file and sums up every label, Python's start and pandas included ({start:.1f} s). The "
+        f"first reading imports, the next one opens what was kept. {machine_sentence()} What peers take for the same "
+        "events stands in the section on other viewers, which read all of the file each time. Perfetto's documentation "
+        "says that a browser's tab may take 2 GB, and an uncompressed trace 2 to 4 times its size in memory "
         "(perfetto.dev/docs/visualization/large-traces).",
         "",
         "| trace | file (MB) | first (s) | again (s) | memory of the first (MiB) |",
