@@ -227,31 +227,36 @@ class Library:
         holds the folders of the ranks. None for a report of no such run. Raises UnknownKeyError."""
         entry = self.entry(key)
         reports, keys = self._ranks_beside(entry)
-        own = next((of for of, path in reports if path == entry.path), None)
-        if own is None:
+        facts = next((facts for facts, path in reports if path == entry.path), None)
+        if facts is None:
             return None
-        sets = group_ranks((of, path) for of, path in reports if of is not None and of.group == own.group)
-        for found in sets:
-            if entry.path in found.folders.values():
-                return found, {rank: keys[path] for rank, path in found.folders.items()}
+        group = facts.group
+        for ranks in group_ranks(
+            (other, path) for other, path in reports if other is not None and other.group == group
+        ):
+            if entry.path in ranks.folders.values():
+                return ranks, {rank: keys[path] for rank, path in ranks.folders.items()}
         return None
 
     def rank(self, key: str) -> RankFacts | None:
         """The place of a report in such a set; None for a report of none. Raises UnknownKeyError."""
         entry = self.entry(key)
-        own = self._rank_of(entry)
-        if own is None or isinstance(own, RankFacts):
-            return own
-        return next((of for of, path in self._ranks_beside(entry)[0] if path == entry.path), None)
+        facts = self._rank_of(entry)
+        if facts is None or isinstance(facts, RankFacts):
+            return facts
+        return next((rank for rank, path in self._ranks_beside(entry)[0] if path == entry.path), None)
 
     def _ranks_beside(self, entry: Entry) -> tuple[list[tuple[RankFacts | None, Path]], dict[Path, str]]:
         """The reports where those of other ranks are, each with its rank, and their keys."""
-        own = self._rank_of(entry)
-        above = None if own is None else above_ranks(entry.path, own)
+        facts = self._rank_of(entry)
+        above = None if facts is None else above_ranks(entry.path, facts)
         if above is None:
             return [], {}
-        others = [each for each in self.entries() if each.kind == "report" and above in (each.path, *each.path.parents)]
-        return ranked((self._rank_of(each), each.path) for each in others), {each.path: each.key for each in others}
+        reports = [
+            other for other in self.entries() if other.kind == "report" and above in (other.path, *other.path.parents)
+        ]
+        keys = {report.path: report.key for report in reports}
+        return ranked((self._rank_of(report), report.path) for report in reports), keys
 
     def _rank_of(self, entry: Entry) -> RankFacts | ProcessFacts | None:
         stamp = _stamp(entry)

@@ -302,8 +302,8 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
         facts.append(html.Span("sample", className="badge", title=f"Shipped with PopVision: {entry.path}"))
     of_ranks = library.rank(entry.key)
     if of_ranks is not None:
-        whole = of_ranks.run if of_ranks.what == "process" else f"ranks of {of_ranks.run}"
-        title = f"One of the {whole}: compare them"
+        group = of_ranks.run if of_ranks.what == "process" else f"ranks of {of_ranks.run}"
+        title = f"One of the {group}: compare them"
         text = f"{of_ranks.what} {of_ranks.rank} of {of_ranks.ranks}"
         facts.append(html.A(text, href=f"/r/{entry.key}/ranks", title=title, **attributes(data_nav="to")))
     if meta.get("whatIf"):

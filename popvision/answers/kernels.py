@@ -22,13 +22,16 @@ def kernels_answer(
     """Rows of `OpenedTrace.kernels`, `.communication` or `.idle` (the question) of several ranks, largest `by` first,
     by default total or idle time; `formulas` defines the figures.
 
-    Raises FormatError for an unknown question or column, and for traces without kernels."""
+    Raises FormatError for an unknown question or column, for a name that idle time has not, and for traces without
+    kernels."""
     if question not in KERNEL_QUESTIONS:
         raise FormatError(f"there is no question {question!r} about kernels; ask {', '.join(KERNEL_QUESTIONS)}.")
     ask, largest = KERNEL_QUESTIONS[question]
     table = ask(joined(traces, Clock()))
     by = by or largest
-    check_column(table.drop(columns="kind", errors="ignore"), by)
+    check_column(table, by)
+    if name and "label" not in table:
+        raise FormatError(f"rows of {question} are streams, which have no name {name!r} to look for; leave it out.")
     table = labelled(table.sort_values(by, ascending=False, kind="stable", ignore_index=True), "")
     answer = {
         "provenance": "; ".join(dict.fromkeys(trace.provenance for trace in traces)),
@@ -38,4 +41,4 @@ def kernels_answer(
         **losses_of(traces),
         **measures_of(traces),
     }
-    return answer | page_of(with_name(table, name, ("label",)) if "label" in table else table, page)
+    return answer | page_of(with_name(table, name, ("label",)), page)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from popvision.analysis.trace.difference import difference_frame, trace_difference
+from popvision.analysis.trace.difference import DIFFERENCES, difference_frame, trace_difference
 from popvision.answers.page import Page, page_of, with_name
 from popvision.formats.errors import FormatError
 from popvision.formats.integrity import summed, verified
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.opened.trace import OpenedTrace
-
-
-#: Figures whose differences order the call paths of two traces.
-DIFFERENCES = ("total_us", "self_us", "count")
 
 
 def trace_statistics_answer(
@@ -60,8 +56,8 @@ def measures_of(traces: Sequence[OpenedTrace]) -> dict[str, Any]:
 
 
 def check_column(table: pd.DataFrame, by: str) -> None:
-    """Raise FormatError unless statistics have a column of numbers called `by`."""
-    numbers = [column for column in table.columns if column not in ("label", "channel")]
+    """Raise FormatError unless a table has a column of numbers called `by`."""
+    numbers = [str(column) for column in table.select_dtypes("number")]
     if by not in numbers:
         raise FormatError(f"there is no column {by!r} to sort by; use one of {', '.join(numbers)}.")
 

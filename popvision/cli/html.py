@@ -61,6 +61,8 @@ def command(
     if is_trace and view != "timeline":
         raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
     params = dict(parse_qsl(selection.lstrip("?")))
+    if is_trace and against is not None and params:
+        raise click.UsageError("--selection chooses a window of one trace; leave it out with --against.")
     source: TraceSource | ReportSource
     try:
         with progress(f"Drawing {view}"):
@@ -70,6 +72,7 @@ def command(
                 echo_lost(report, source.lost, "popvision trace info", state=source.loss_state)
                 target = None if against is None else TraceSource(against)
                 if target is not None:
+                    say_not_kept(target)
                     echo_lost(target.path, target.lost, "popvision trace info", state=target.loss_state)
                 reports = [(0, each) for each in reports_beside(report)] if target is None else []
                 page = export_trace(

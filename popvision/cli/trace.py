@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from popvision.cli.console import echo, make_table, progress
 from popvision.cli.paging import page_options, show
@@ -179,6 +180,8 @@ def diff(
 
     if as_csv + as_json + folded > 1:
         raise click.UsageError("--csv, --json and --folded exclude each other.")
+    if folded:
+        _refuse_beside_folded("by", "name", "limit", "offset")
     before, after = open_trace(source), open_trace(target)
     if folded:
         for line in trace_difference(before.source, after.source).folded():
@@ -304,8 +307,15 @@ def _write_fixed(path: Path, output: Path, unit: str) -> None:
     click.echo(f"Wrote {output}", err=True)
 
 
-for _each in kernel_commands():
-    command.add_command(_each)
+def _refuse_beside_folded(*options: str) -> None:
+    context = click.get_current_context()
+    for option in options:
+        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--folded prints all paths; leave out --{option}.")
+
+
+for _command in kernel_commands():
+    command.add_command(_command)
 
 
 def _date(seconds: float) -> str:
@@ -387,9 +397,12 @@ def _columns(answer: dict[str, Any]) -> dict[str, str]:
     rows = answer["rows"]
     unit = answer.get("unit", "")
     titles = {key: title for key, title in _COLUMNS.items() if not rows or key in rows[0]}
-    return {
-        key: title.removesuffix("us") + unit if unit and key.endswith("_us") else title for key, title in titles.items()
-    }
+    return {key: _in_unit(title, unit) for key, title in titles.items()}
+
+
+def _in_unit(title: str, unit: str) -> str:
+    """The title of a column whose figures are no time but count a unit."""
+    return title.removesuffix("us") + unit if unit and title.endswith(" us") else title
 
 
 def _write_statistics(answer: dict[str, Any]) -> None:
@@ -403,15 +416,19 @@ def _write_statistics(answer: dict[str, Any]) -> None:
         key: [row[key] for row in answer["rows"]] if key in texts else np.array([row[key] for row in answer["rows"]])
         for key in _columns(answer)
     }
-    notes = "".join(f"; {note}" for note in answer.get("notes", ()))
-    write_csv(columns, f"{answer['provenance']}; total and self time in the window{notes}", sys.stdout)
+    write_csv(columns, _with_notes(f"{answer['provenance']}; total and self time in the window", answer), sys.stdout)
+
+
+def _with_notes(provenance: str, answer: dict[str, Any]) -> str:
+    """The first line of a CSV file, with what must stand beside the figures."""
+    return "; ".join([provenance, *answer.get("notes", ())])
 
 
 def _write_differences(answer: dict[str, Any]) -> None:
     """The rows of a comparison as CSV on stdout."""
     import numpy as np
 
-    from popvision.answers.trace import DIFFERENCES
+    from popvision.analysis.trace.difference import DIFFERENCES
     from popvision.export.writing import write_csv
 
     rows = answer["rows"]
@@ -419,7 +436,8 @@ def _write_differences(answer: dict[str, Any]) -> None:
     numbers = ["depth", *(f"{field}_{side}" for field in fields for side in ("source", "target", "diff"))]
     columns: dict[str, Any] = {key: [row[key] for row in rows] for key in ("path", "channel")}
     columns |= {key: np.array([row[key] for row in rows]) for key in numbers}
-    write_csv(columns, f"Source {answer['source']}, target {answer['target']}; host clock", sys.stdout)
+    files = f"Source {answer['source']}, target {answer['target']}"
+    write_csv(columns, _with_notes(f"{files}; {answer['provenance']}", answer), sys.stdout)
 
 
 def _difference_items(answer: dict[str, Any]) -> Sequence[str | Table]:
@@ -432,15 +450,16 @@ def _difference_items(answer: dict[str, Any]) -> Sequence[str | Table]:
         "total_us_diff": "difference",
         "self_us_diff": "self difference",
     }
+    unit = answer.get("unit", "")
     if "samples" in answer:
         columns = {key: title for key, title in columns.items() if not key.startswith("count")}
-    rows = [[each[key] for key in columns] for each in answer["rows"]]
+    rows = [[row[key] for key in columns] for row in answer["rows"]]
     return [
-        f"Source {answer['source']}: {answer['source_duration_us']:,.1f} us",
-        f"Target {answer['target']}: {answer['target_duration_us']:,.1f} us, by {answer['by']}",
+        f"Source {answer['source']}: {answer['source_duration_us']:,.1f} {unit or 'us'}",
+        f"Target {answer['target']}: {answer['target_duration_us']:,.1f} {unit or 'us'}, by {answer['by']}",
         *answer.get("notes", ()),
         "",
-        make_table(list(columns.values()), rows),
+        make_table([_in_unit(title, unit) for title in columns.values()], rows),
     ]
 
 

@@ -26,6 +26,11 @@ _HELP = {
     "next one, communication of another stream ran, or other.",
 }
 
+#: Questions whose rows have labels.
+_WITH_LABELS = ("kernels", "communication")
+
+_name_option = click.option("--name", default="", help="Show only rows whose label contains this text (any case).")
+
 
 def kernel_commands() -> list[click.Command]:
     """The commands."""
@@ -33,16 +38,14 @@ def kernel_commands() -> list[click.Command]:
 
 
 def _command(question: str) -> click.Command:
-    @click.command(name=question, help=f"{_HELP[question]} Of traces of PyTorch's profiler, one a rank.")
     @PATHS
     @click.option("--by", default="", help="Column to sort by; total or idle time by default.")
-    @click.option("--name", default="", help="Show only rows whose label contains this text (any case).")
     @page_options()
     @click.option("--csv", "as_csv", is_flag=True, help="Print the rows as CSV.")
     @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the formula of each figure.")
     @strict_option
     def command(
-        paths: tuple[Path, ...], by: str, name: str, limit: int, offset: int, as_csv: bool, as_json: bool
+        paths: tuple[Path, ...], by: str, limit: int, offset: int, as_csv: bool, as_json: bool, name: str = ""
     ) -> None:
         from popvision.answers.kernels import kernels_answer
         from popvision.answers.page import Page
@@ -57,7 +60,8 @@ def _command(question: str) -> click.Command:
         else:
             show(answer, as_json, _items)
 
-    return command
+    add = click.command(name=question, help=f"{_HELP[question]} Of traces of PyTorch's profiler, one a rank.")
+    return add(_name_option(command) if question in _WITH_LABELS else command)
 
 
 def _write(answer: dict[str, Any]) -> None:
@@ -77,7 +81,10 @@ def _write(answer: dict[str, Any]) -> None:
 
 def _items(answer: dict[str, Any]) -> Sequence[str | Table]:
     names = list(answer["rows"][0]) if answer["rows"] else []
-    titles = [name.replace("_us", " us").replace("_", " ") for name in names]
-    formulas = [f"{name.replace('_us', ' us').replace('_', ' ')}: {text}" for name, text in answer["formulas"].items()]
-    table = make_table(titles, [[row[name] for name in names] for row in answer["rows"]])
+    formulas = [f"{_title(name)}: {text}" for name, text in answer["formulas"].items()]
+    table = make_table([_title(name) for name in names], [[row[name] for name in names] for row in answer["rows"]])
     return [f"{answer['question'].capitalize()}, by {answer['by']}", *answer.get("notes", ()), "", table, "", *formulas]
+
+
+def _title(column: str) -> str:
+    return column.replace("_", " ")

@@ -37,6 +37,9 @@ DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {
 
 THEMES = ("both", "light", "dark")
 
+#: A loss in a confidential document: its sentence may name lines and heat maps.
+_HIDDEN_LOSS = "A part of the trace cannot be read."
+
 
 class ExportError(ValueError):
     """The view cannot be exported; the message is one sentence."""
@@ -107,8 +110,7 @@ def export_trace(
     blocks = timeline_blocks(source, params, names, devices)
     window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide", "tl_device")}
     address = f"timeline?{urlencode(window)}" if window else "timeline"
-    hidden = "A part of the trace cannot be read."  # the sentences name lines and heat maps
-    lost = [hidden if confidential else _without_paths(each, source) for each in source.lost]
+    lost = [_HIDDEN_LOSS if confidential else _without_paths(each, source) for each in source.lost]
     provenance = trace_provenance(source, address, confidential)
     title, damage = "a trace" if confidential else source.label, f"This trace {source.loss_state}. {source.shown_part}"
     document = Document("Timeline", title, provenance, blocks, lost, damage)
@@ -117,14 +119,14 @@ def export_trace(
 
 def _difference(source: HostTrace, target: HostTrace, names: Names, theme: str) -> bytes:
     confidential = names.confidential
-    lost = ["A part of the trace cannot be read."] * confidential if source.lost or target.lost else []
-    if not confidential:
-        lost = [_without_paths(each, trace) for trace in (source, target) for each in trace.lost]
+    traces = (source, target)
+    lost = [_HIDDEN_LOSS if confidential else _without_paths(part, trace) for trace in traces for part in trace.lost]
     provenance = trace_provenance(source, "timeline", confidential)
     if not confidential:
         provenance.insert(0, ("Compared with", target.label))
     title = "two traces" if confidential else f"{source.label} against {target.label}"
-    damage = f"A trace {(source if source.lost else target).loss_state}. {source.shown_part}"
+    damaged = source if source.lost else target
+    damage = f"A trace {damaged.loss_state}. {damaged.shown_part}"
     document = Document("Difference", title, provenance, difference_document(source, target, names), lost, damage)
     return write_page(document, names, theme).encode("utf-8", "replace")
 

@@ -27,8 +27,8 @@ from webapp.documents.trace_drawing import (
 )
 from webapp.formats import integer_text
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
-from webapp.system_analyser.timeline.difference_flame import difference_blocks
-from webapp.system_analyser.timeline.kernels_tab import kernel_column
+from webapp.system_analyser.timeline.difference_flame import difference_blocks, legend
+from webapp.system_analyser.timeline.kernels_tab import HEADINGS, kernel_column
 
 #: Threads that are drawn, those with most events.
 MOST_THREADS = 40
@@ -89,9 +89,6 @@ def difference_document(source: HostTrace, target: HostTrace, names: Names) -> l
     """The differential flame graph of two traces, and the paths with the largest differences. Raises FormatError."""
     difference = trace_difference(source, target)
     blocks, narrow = difference_blocks(difference, source)
-    words = "Widths: time in both traces together. Colours: more (+) or less (-) in the target."
-    if narrow:
-        words += f" {narrow:,} paths are too narrow or too deep to be drawn."
     frame = difference_frame(difference, difference.listed(_MOST_PATHS))
     frame["label"] = ["\u2003" * depth + label for depth, label in zip(frame["depth"], frame["label"], strict=True)]
     figures = [
@@ -105,7 +102,7 @@ def difference_document(source: HostTrace, target: HostTrace, names: Names) -> l
     ]
     columns = [Field("label", "Event", "label"), Field("channel", "Channel", "channel"), *figures]
     table = frame_table("Largest differences by call path", frame, columns)
-    return [Drawing("Calls of both traces by path", difference_svg(blocks, names)), Note(words), table]
+    return [Drawing("Calls of both traces by path", difference_svg(blocks, names)), Note(legend(narrow)), table]
 
 
 def _kernels(source: HostTrace) -> list[Block]:
@@ -118,10 +115,10 @@ def _kernels(source: HostTrace) -> list[Block]:
             return []
         columns = [kernel_column(name) for name in frame.columns]
         fields = [
-            Field(each.field, each.title, "label" if each.field == "label" else each.kind, each.help)
-            for each in columns
+            Field(column.field, column.title, "label" if column.field == "label" else column.kind, column.help)
+            for column in columns
         ]
-        blocks.append(frame_table(f"{question.capitalize()} of accelerators", frame, fields))
+        blocks.append(frame_table(HEADINGS[question], frame, fields))
     return blocks
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+#: Figures of a call path that two traces differ in, which may order its rows.
+DIFFERENCES = ("total_us", "self_us", "count")
+
+
 @dataclass(frozen=True)
 class TraceDifference:
     """Row i is a path: `name[i]`, a number of `names`, inside row `parent[i]` (-1 outermost) at `depth[i]`; parents

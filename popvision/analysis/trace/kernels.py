@@ -7,7 +7,7 @@ are parsed once per distinct text. Times in ns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,9 @@ ALL_COMMUNICATION = "(all communication)"
 
 #: A device, a stream or a correlation that the trace does not name.
 _UNKNOWN = -1
+
+#: Digits of the number of a rank: one that a pandas column of integers holds.
+_MOST_DIGITS = 18
 
 #: Formulas of the figures, for whoever shows them.
 FORMULAS = {
@@ -82,7 +85,7 @@ class Kernels:
 
     def only(self, rows: BoolArray | Int64Array) -> Kernels:
         """Some of the kernels."""
-        return Kernels(*(getattr(self, each.name)[rows] for each in fields(self)))
+        return Kernels(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     def parts(self, *keys: str) -> Iterator[tuple[tuple[int, ...], Kernels]]:
         """The kernels that have the same numbers, by these numbers."""
@@ -116,7 +119,7 @@ class _Columns:
 
     def joined(self) -> list[Int64Array]:
         """The columns, each in one piece."""
-        return [np.concatenate(getattr(self, each.name) or [np.zeros(0, np.int64)]) for each in fields(self)]
+        return [np.concatenate(getattr(self, column.name) or [np.zeros(0, np.int64)]) for column in fields(self)]
 
 
 def kernels_of(source: HostTrace) -> Kernels:
@@ -132,12 +135,13 @@ def has_kernels(source: HostTrace) -> bool:
 def _kernels_of(source: HostTrace) -> Kernels:
     channels = [channel.lower() for channel in source.names.channel_name]
     channel = source.names.channel
-    is_kernel = np.array([each in _KERNELS for each in channels], bool)[channel]
-    is_launch = np.array([each in _LAUNCHES for each in channels], bool)[channel]
+    is_kernel = np.array([name in _KERNELS for name in channels], bool)[channel]
+    is_launch = np.array([name in _LAUNCHES for name in channels], bool)[channel]
     kinds = _kinds(source, channels)
     parts = [_of_file(source, number, is_kernel, is_launch, kinds) for number in range(len(source.files))]
-    whole = Kernels(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Kernels)))
-    return whole.only(np.lexsort((whole.begin, whole.stream, whole.device, whole.file)))
+    columns = (np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(Kernels))
+    kernels = Kernels(*columns)
+    return kernels.only(np.lexsort((kernels.begin, kernels.stream, kernels.device, kernels.file)))
 
 
 def _kinds(source: HostTrace, channels: list[str]) -> Int64Array:
@@ -168,18 +172,18 @@ def _of_file(source: HostTrace, file: int, is_kernel: BoolArray, is_launch: Bool
     thread, begin, end, name, site = kernels.joined()
     _, call, _, _, call_site = launches.joined()
     texts = source.metadata_texts(threads[0]) if len(threads) else {}
-    told = _arguments(texts, np.unique(np.concatenate([site, call_site])))
-    pid, tid = (np.array([getattr(each.row, key) for each in source.threads], np.int64) for key in ("pid", "tid"))
+    arguments = _arguments(texts, np.unique(np.concatenate([site, call_site])))
+    pid, tid = (np.array([getattr(row.row, key) for row in source.threads], np.int64) for key in ("pid", "tid"))
     return Kernels(
         np.full(len(begin), file, np.int64),
-        np.where(told.device[site] == _UNKNOWN, pid[thread], told.device[site]),
-        np.where(told.stream[site] == _UNKNOWN, tid[thread], told.stream[site]),
+        np.where(arguments.device[site] == _UNKNOWN, pid[thread], arguments.device[site]),
+        np.where(arguments.stream[site] == _UNKNOWN, tid[thread], arguments.stream[site]),
         name,
         kinds[name],
         begin,
         end,
-        _launches(told.correlation[site], begin, told.correlation[call_site], call),
-        told.occupancy[site],
+        _launches(arguments.correlation[site], begin, arguments.correlation[call_site], call),
+        arguments.occupancy[site],
     )
 
 
@@ -188,38 +192,39 @@ def _launches(kernel: Int64Array, begin: Int64Array, call: Int64Array, called: I
     known = call != _UNKNOWN
     order = np.lexsort((called[known], call[known]))
     call, called = call[known][order], called[known][order]
-    at = np.minimum(np.searchsorted(call, kernel), max(0, len(call) - 1))
     if not len(call):
         return begin
-    return np.where((kernel != _UNKNOWN) & (call[at] == kernel), called[at], begin)
+    row = np.minimum(np.searchsorted(call, kernel), len(call) - 1)
+    return np.where((kernel != _UNKNOWN) & (call[row] == kernel), called[row], begin)
 
 
-def _arguments(texts: Any, sites: Int64Array) -> _Arguments:
+def _arguments(texts: Mapping[int, str], sites: Int64Array) -> _Arguments:
     size = int(sites[-1]) + 1 if len(sites) else 0
     numbers = [np.full(size, _UNKNOWN, np.int64) for _ in range(3)]
     occupancy = np.full(size, np.nan)
     for site in sites.tolist():
-        text = texts.get(site)
-        if text is None:
-            continue
-        try:
-            facts = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            continue
-        if not isinstance(facts, dict):
-            continue
+        facts = _facts(texts.get(site, "{}"))
         for column, key in zip(numbers, ("device", "stream", "correlation"), strict=True):
-            column[site] = _whole(facts.get(key))
+            column[site] = _number(facts.get(key))
         share = facts.get("est. achieved occupancy %")
         if isinstance(share, (int, float)):
             occupancy[site] = share
     return _Arguments(numbers[0], numbers[1], numbers[2], occupancy)
 
 
-def _whole(value: Any) -> int:
-    """A number that is none stands for an unknown one."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
-    return value if is_whole else _UNKNOWN
+def _facts(text: str) -> dict[str, Any]:
+    """The arguments of an event; none of what is no object of JSON, which another program may have written."""
+    try:
+        facts = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _number(value: Any) -> int:
+    """The number of a device, a stream or a correlation; _UNKNOWN of what is none."""
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
+    return value if is_number else _UNKNOWN
 
 
 # -- Intervals
@@ -244,8 +249,8 @@ class _Union:
     def _up_to(self, time: Int64Array) -> Int64Array:
         if not len(self.begin):
             return np.zeros(len(time), np.int64)
-        at = np.maximum(0, np.searchsorted(self.begin, time, "right") - 1)
-        return np.asarray(self.before[at] + np.clip(time - self.begin[at], 0, self.end[at] - self.begin[at]))
+        row = np.maximum(0, np.searchsorted(self.begin, time, "right") - 1)
+        return np.asarray(self.before[row] + np.clip(time - self.begin[row], 0, self.end[row] - self.begin[row]))
 
 
 def _union(begin: Int64Array, end: Int64Array) -> _Union:
@@ -269,7 +274,7 @@ def kernel_frame(source: HostTrace) -> DataFrame:
     """A row per rank, device, stream and name, largest total first: rank, device, stream, label, kind, count, total_us,
     mean_us, min_us, max_us, share, occupancy_percent (NaN where the trace has none). FORMULAS defines them."""
     kernels, rows = _asked(source), []
-    whole = {file: int((part.end - part.begin).sum()) for (file,), part in kernels.parts("file")}
+    of_rank = {file: int((part.end - part.begin).sum()) for (file,), part in kernels.parts("file")}
     for (file, device, stream, name), part in kernels.parts("file", "device", "stream", "name"):
         duration = part.end - part.begin
         total = int(duration.sum())
@@ -284,7 +289,7 @@ def kernel_frame(source: HostTrace) -> DataFrame:
                 "mean_us": total / len(part) / 1e3,
                 "min_us": int(duration.min()) / 1e3,
                 "max_us": int(duration.max()) / 1e3,
-                "share": total / whole[file] if whole[file] else 0.0,
+                "share": total / of_rank[file] if of_rank[file] else 0.0,
                 "occupancy_percent": _weighted(part.occupancy, duration),
             }
         )
@@ -298,14 +303,14 @@ def communication_frame(source: HostTrace) -> DataFrame:
     rows = []
     for (file, device), part in _asked(source).parts("file", "device"):
         compute = _of_kind(part, COMPUTE)
-        talking = part.only(part.kind == _KINDS.index(COMMUNICATION))
-        if not len(talking):
+        communicating = part.only(part.kind == _KINDS.index(COMMUNICATION))
+        if not len(communicating):
             continue
         busy = _of_kind(part, COMMUNICATION)
         inside = int(compute.inside(busy.begin, busy.end).sum())
         place = _place(source, file, device)
-        rows.append(place | _overlap(ALL_COMMUNICATION, len(talking), busy.length, inside))
-        for (name,), same in talking.parts("name"):
+        rows.append(place | _overlap(ALL_COMMUNICATION, len(communicating), busy.length, inside))
+        for (name,), same in communicating.parts("name"):
             total, inside = int((same.end - same.begin).sum()), int(compute.inside(same.begin, same.end).sum())
             rows.append(place | _overlap(source.names.label[name], len(same), total, inside))
     empty = _place(source, 0, 0) | _overlap("", 0, 0, 0)
@@ -328,14 +333,14 @@ def idle_frame(source: HostTrace) -> DataFrame:
     communication_us, other_us, idle_share. FORMULAS defines them."""
     rows = []
     for (file, device), of_device in _asked(source).parts("file", "device"):
-        talking = _of_kind(of_device, COMMUNICATION)
+        communicating = _of_kind(of_device, COMMUNICATION)
         for (stream,), part in of_device.parts("stream"):
             part = part.only(np.argsort(part.begin, kind="stable"))
             reach = np.maximum.accumulate(part.end)
             gap_begin, gap_end = reach[:-1], np.maximum(part.begin[1:], reach[:-1])
             launched = np.clip(part.launch[1:], gap_begin, gap_end)
             host = int((launched - gap_begin).sum())
-            communication = int(talking.inside(launched, gap_end).sum())
+            communication = int(communicating.inside(launched, gap_end).sum())
             idle, window = int((gap_end - gap_begin).sum()), int(reach[-1] - part.begin[0])
             figures = {
                 "window": window,
@@ -375,13 +380,15 @@ def _asked(source: HostTrace) -> Kernels:
 
 def _place(source: HostTrace, file: int, device: int) -> dict[str, Any]:
     """Rank and device; a file that names no rank stands for its place among the files."""
-    return {"rank": int(source.files[file].meta.get("rank", file)), "device": device}
+    rank = source.files[file].meta.get("rank", "")
+    is_number = rank.isdecimal() and len(rank) < _MOST_DIGITS
+    return {"rank": int(rank) if is_number else file, "device": device}
 
 
 def _weighted(values: Float64Array, weights: Int64Array) -> float:
     known = ~np.isnan(values)
-    whole = weights[known].sum()
-    return float((values[known] * weights[known]).sum() / whole) if whole else float("nan")
+    weight = weights[known].sum()
+    return float((values[known] * weights[known]).sum() / weight) if weight else float("nan")
 
 
 def _frame(rows: list[dict[str, Any]], by: str, empty: dict[str, Any] | None = None) -> DataFrame:

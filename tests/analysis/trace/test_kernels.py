@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import popvision
 from popvision.analysis.trace.kernels import ALL_COMMUNICATION, communication_frame, idle_frame, kernel_frame
 from popvision.analysis.trace.source import TraceSource
+from popvision.answers.kernels import kernels_answer
+from popvision.answers.page import Page
 from popvision.formats.errors import FormatError
 from tests.cli.called import popvision as command
 
@@ -119,6 +121,23 @@ def test_a_trace_without_kernels_is_refused(tmp_path: Path) -> None:
         kernel_frame(TraceSource(path))
     done = command("trace", "idle", path)
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_streams_have_no_names_to_look_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.json", EVENTS)
+    assert command("trace", "idle", path, "--name", "matmul").returncode == 2
+    assert json.loads(command("trace", "kernels", path, "--name", "MAT", "--json").stdout)["total"] == 1
+    with popvision.open(path) as trace, pytest.raises(FormatError, match="leave it out"):
+        kernels_answer([trace], "idle", Page(), name="matmul")
+    with popvision.open(path) as trace, pytest.raises(FormatError, match="use one of rank, device, stream, count"):
+        kernels_answer([trace], "kernels", Page(), by="kind")
+
+
+@pytest.mark.parametrize("rank", ["one", "9" * 40])
+def test_a_rank_that_is_no_number_is_the_place_of_the_file(tmp_path: Path, rank: str) -> None:
+    source = TraceSource(write(tmp_path / "t.json", EVENTS))
+    source.meta["rank"] = rank
+    assert set(kernel_frame(source)["rank"]) == {0}
 
 
 spans = st.tuples(st.integers(0, 40), st.integers(0, 12), st.integers(1, 3), st.integers(0, 45), st.booleans())

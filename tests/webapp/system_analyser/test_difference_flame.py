@@ -61,7 +61,8 @@ def test_folded_stacks_have_both_self_times(pair: tuple[Path, Path]) -> None:
     assert sorted(done.stdout.splitlines()) == [
         "step 4000 6000", "step;load 4000 6000", "step;new:1 0 8000", "step;old 2000 0",
     ]  # fmt: skip
-    assert popvision("trace", "diff", *pair, "--folded", "--json").returncode == 2
+    for others in (["--json"], ["--name", "load"], ["--by", "total_us"], ["--limit", "9"], ["--offset", "1"]):
+        assert popvision("trace", "diff", *pair, "--folded", *others).returncode == 2
 
 
 def test_the_tab_draws_it(pair: tuple[Path, Path]) -> None:
@@ -82,3 +83,9 @@ def test_the_document_draws_it(pair: tuple[Path, Path], tmp_path: Path, flags: l
     assert "Calls of both traces by path" in document
     for name in ("load", "new;1", "source.json", "target.json"):
         assert (name in document) != bool(flags)
+
+
+def test_a_document_of_two_traces_refuses_a_window(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    done = popvision("html", pair[0], "--against", pair[1], "--selection", "tl_from=5", "-o", tmp_path / "d.html")
+    assert (done.returncode, (tmp_path / "d.html").exists()) == (2, False)
+    assert "--selection chooses a window of one trace" in done.stderr

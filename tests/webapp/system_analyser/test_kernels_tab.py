@@ -12,9 +12,11 @@ from popvision.agents.catalogue import Catalogue
 from popvision.agents.tools import find_tool
 from popvision.analysis.trace.kernels import FORMULAS
 from popvision.answers.page import Page
-from tests.analysis.trace.test_kernels import EVENTS, write
+from tests.analysis.trace.test_kernels import EVENTS, kernel, write
 from tests.cli.called import popvision
+from webapp.components.table import MOST_ROWS
 from webapp.library import Library
+from webapp.system_analyser.timeline.kernels_tab import HEADINGS
 from webapp.system_analyser.timeline.tabs import tab_content
 from webapp.view import ViewContext
 
@@ -33,13 +35,7 @@ def shown(path: Path) -> str:
 
 def test_the_tab_has_each_table_and_each_formula(trace: Path) -> None:
     content = shown(trace)
-    for words in (
-        "Kernels of each stream",
-        "Communication",
-        "Idle time of each stream",
-        "matmul",
-        "(all communication)",
-    ):
+    for words in (*HEADINGS.values(), "matmul", "(all communication)"):
         assert words in content
     assert [formula for formula in FORMULAS.values() if formula not in content] == []
 
@@ -48,15 +44,17 @@ def test_a_trace_without_kernels_says_so(tmp_path: Path) -> None:
     assert "has no kernels of an accelerator" in shown(write(tmp_path / "t.json", EVENTS[-1:]))
 
 
+def test_kernels_of_more_names_than_a_table_holds_are_cut(tmp_path: Path) -> None:
+    events = [kernel(at, at + 1 + at / 1e3, 7, f"kernel {at}.", at) for at in range(MOST_ROWS + 2)]
+    content = shown(write(tmp_path / "t.json", events))
+    assert "The first 5,000 of 5,002 rows, by time." in content
+    assert ("kernel 5001." in content, "kernel 0." in content) == (True, False)
+
+
 def test_the_document_has_them(trace: Path, tmp_path: Path) -> None:
     assert popvision("html", trace, "-o", tmp_path / "t.html").returncode == 0
     document = (tmp_path / "t.html").read_text()
-    for words in (
-        "Kernels of accelerators",
-        "Communication of accelerators",
-        "Idle of accelerators",
-        FORMULAS["host_us"],
-    ):
+    for words in (*HEADINGS.values(), FORMULAS["host_us"]):
         assert words in document
     assert popvision("html", trace, "-o", tmp_path / "c.html", "--confidential").returncode == 0
     assert "matmul" not in (tmp_path / "c.html").read_text()

@@ -75,6 +75,12 @@ def test_commands_say_so(profile: Path) -> None:
     assert "there is no column 'count' to sort by" in refused.stderr
     both = popvision("trace", "diff", profile, profile, "--by", "count")
     assert "a trace is sampled, and has no count to sort by" in both.stderr
+    difference = popvision("trace", "diff", profile, profile).stdout
+    assert f"total {unit}" in difference
+    assert (" us" in difference) == (unit == "us")
+    head = popvision("trace", "diff", profile, profile, "--csv").stdout.splitlines()[0]
+    assert NOTE in head
+    assert ("host clock" in head) == (unit == "us")
 
 
 def test_what_is_no_time_has_no_clock(profile: Path, tmp_path: Path) -> None:

@@ -79,12 +79,11 @@ class _Answers:
 
 
 def layout(context: ViewContext) -> Component:
-    own = _rank(context)
-    assert own is not None  # else `missing` has spoken
-    head = f"{own.what.title()} {own.rank} of {own.ranks} of {own.run}" + (
-        f", engine {own.engine}" if own.engine else ""
-    )
-    waiting = html.P(f"Reading {own.ranks} ranks …", className="note")
+    facts = _rank(context)
+    assert facts is not None  # else `missing` has spoken
+    engine = f", engine {facts.engine}" if facts.engine else ""
+    head = f"{facts.what.title()} {facts.rank} of {facts.ranks} of {facts.run}{engine}"
+    waiting = html.P(f"Reading {facts.ranks} ranks …", className="note")
     return html.Div(
         [
             section("ranks", "Ranks of one run", html.Div(waiting, id="ranks-sentences"), hint=head),

@@ -71,10 +71,13 @@ def difference_flame(difference: TraceDifference, source: HostTrace) -> Componen
     blocks, narrow = difference_blocks(difference, source)
     depth = 1 + max((block.depth for block in blocks), default=0)
     box = html.Div(list(_drawn(blocks)), className="tl-flame tl-flame-difference", style={"height": ROW_PIXELS * depth})
-    words = "Widths: time in both traces together. Colours: more (+) or less (-) in the target."
-    if narrow:
-        words += f" {narrow:,} paths are too narrow or too deep to be drawn."
-    return html.Div([html.Div(words, className="tl-scope"), html.Div(box, className="tl-flame-view")])
+    return html.Div([html.Div(legend(narrow), className="tl-scope"), html.Div(box, className="tl-flame-view")])
+
+
+def legend(narrow: int) -> str:
+    """What widths and colours mean, and how many paths are not drawn."""
+    text = "Widths: time in both traces together. Colours: more (+) or less (-) in the target."
+    return text + (f" {narrow:,} paths are too narrow or too deep to be drawn." if narrow else "")
 
 
 def _drawn(blocks: list[DifferenceBlock]) -> Iterator[Component]:

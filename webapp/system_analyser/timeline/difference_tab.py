@@ -8,7 +8,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError
-from popvision.analysis.trace.difference import difference_frame, trace_difference
+from popvision.analysis.trace.difference import DIFFERENCES, difference_frame, trace_difference
 from webapp.comparison import compared_trace, target_keys
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.message import empty_hint
@@ -47,7 +47,7 @@ def difference_content(context: ViewContext) -> Component:
     rows = difference.listed(MOST_PATHS)
     frame = difference_frame(difference, rows)
     frame["event"] = ["\u2003" * depth + label for depth, label in zip(frame["depth"], frame["label"], strict=True)]
-    for field in ("total_us", "self_us", "count"):
+    for field in DIFFERENCES:
         if f"{field}_diff" not in frame:
             continue  # of a sampled trace
         frame = add_difference(frame.drop(columns=f"{field}_diff"), field)

@@ -10,12 +10,13 @@ from dash.development.base_component import Component
 from popvision.analysis.report.not_recorded import FormatError
 from popvision.analysis.trace.kernels import FORMULAS, KERNEL_QUESTIONS, has_kernels
 from webapp.components.message import empty_hint
-from webapp.components.table import Column, data_table
+from webapp.components.table import MOST_ROWS, Column, data_table
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace
 
-_HEADINGS = {
+#: Question -> heading of its table.
+HEADINGS = {
     "kernels": "Kernels of each stream",
     "communication": "Communication",
     "idle": "Idle time of each stream, by reason",
@@ -55,11 +56,13 @@ def kernels_content(source: HostTrace) -> Component:
             frame = ask(source)
         except FormatError as problem:
             return empty_hint(str(problem))
-        parts.append(html.H3(_HEADINGS[question], className="tl-kernels-heading"))
+        parts.append(html.H3(HEADINGS[question], className="tl-kernels-heading"))
         if not len(frame):
             parts.append(html.P("None: no name begins with nccl or rccl.", className="tl-scope"))
             continue
-        rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+        if len(frame) > MOST_ROWS:
+            parts.append(html.P(f"The first {MOST_ROWS:,} of {len(frame):,} rows, by time.", className="tl-scope"))
+        rows: list[dict[str, Any]] = frame.head(MOST_ROWS).to_dict("records")  # type: ignore[assignment]
         columns = [kernel_column(name) for name in frame.columns]
         parts.append(data_table(f"tl-{question}", rows, columns, name=question))
     return html.Div(parts, className="tl-kernels")
