@@ -21,10 +21,11 @@ from popvision.formats.errors import FormatError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Channels of kernels and of the calls that launch them, in lower case.
+#: Channels of kernels and of the calls that launch them, in lower case: names of Kineto's ActivityType, and what its
+#: first versions wrote (Kernel, Memcpy, Memset, Runtime).
 _KERNELS = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
-_LAUNCHES = frozenset(
-    {"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver", "privateuse1_runtime"}
+_LAUNCHES = frozenset({"runtime", "driver"}).union(
+    f"{device}_{layer}" for device in ("cuda", "hip", "xpu", "mtia", "privateuse1") for layer in ("runtime", "driver")
 )
 
 #: How names of collective communication begin (NVIDIA's library, AMD's).

@@ -95,6 +95,13 @@ def test_idle_time_by_reason(tmp_path: Path) -> None:
     assert rows[0]["idle_share"] == 0.5
 
 
+@pytest.mark.parametrize("category", ["Runtime", "xpu_runtime", "privateuse1_driver"])
+def test_calls_of_any_device_are_launches(tmp_path: Path, category: str) -> None:
+    events = [event | {"cat": event["cat"].replace("cuda_runtime", category)} for event in EVENTS]
+    rows = records(idle_frame(TraceSource(write(tmp_path / "t.json", events))))
+    assert [row["host_us"] for row in rows] == [6, 0]
+
+
 def test_commands_of_two_ranks(tmp_path: Path) -> None:
     """Each rank has rows of its own; shares are of its own time; CSV and JSON have the same rows."""
     for rank in (0, 1):
