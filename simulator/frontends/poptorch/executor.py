@@ -2,13 +2,13 @@
 
     new --compile--> compiled --attach, load--> on a device --detach--> compiled
 
-Weights stay on the device between calls; the module's own tensors fetch them when they are read (host_weights).
+Weights stay on the device between calls; the module's own tensors fetch them when they are read (device_values).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ import torch
 from simulator.base.errors import poplar_error
 from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.shards import ipus_of
-from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch import exported, performance
 from simulator.frontends.poptorch.beside_torch.attempt import Place
 from simulator.frontends.poptorch.beside_torch.first_step import check_first_step
@@ -29,17 +28,16 @@ from simulator.frontends.poptorch.compiled_model import (
     compile_model,
     settings_of,
 )
+from simulator.frontends.poptorch.device_values import DeviceValues
 from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.environment import check_of_first_step
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.host_inputs import input_groups, send_inputs, take_written_inputs
-from simulator.frontends.poptorch.host_weights import HostWeights
 from simulator.frontends.poptorch.index_checks import IndexChecks
 from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
-from simulator.frontends.poptorch.optimizers.description import AttributeWatch, describe_optimizer
-from simulator.frontends.poptorch.optimizers.states import OptimizerStates
+from simulator.frontends.poptorch.optimizers.description import AttributeWatch
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
 from simulator.frontends.session.device_program import DeviceProgram
@@ -66,18 +64,12 @@ class PoplarExecutor:
         self._training = training
         self._unwrap = unwrap  #: forgets that the module is being trained
         self.channel = Channel(f"poptorch.{'trainingModel' if training else 'inferenceModel'}")  #: of the host trace
-        self._optimizer = optimizer
+        self._values = DeviceValues(model, options, self.channel, optimizer)
         self._watch = AttributeWatch(options)
-        self._described: Optimizer | None = None
         self._compiled: CompiledModel | None = None
         self._signature: tuple[Any, ...] = ()
-        self._program: DeviceProgram | None = None
         self._connection: Connection | None = None
-        self._weights: HostWeights | None = None
         self._indices = IndexChecks()
-        self._states: Mapping[str, Any] = {}  #: of the optimizer, as the device had them last
-        self._optimizer_states = OptimizerStates(self._newest_states)
-        self._rates_are_sent = False
         self._cycles = 0
         self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
         self._times: performance.RunTimes | None = None
@@ -114,24 +106,22 @@ class PoplarExecutor:
             check_first_step(request, Place(self._connection.target, self._input_groups, self._seed))
 
     def _run(self, arguments: BoundArguments) -> Any:
-        assert self._program is not None
+        program = self._need_program()
         assert self._compiled is not None
-        assert self._weights is not None
-        self._send_what_changed()
-        send_inputs(self._program, arguments.tensors(), self._input_groups)
-        before = self._program.engine.getTimeStamp()
+        self._values.send_changed()
+        send_inputs(program, arguments.tensors(), self._input_groups)
+        before = program.engine.getTimeStamp()
         with core_call("execute"), listening(self._indices):
-            buffers = self._program.run(self._run_name())
-        after = self._program.engine.getTimeStamp()
+            buffers = program.run(self._run_name())
+        after = program.engine.getTimeStamp()
         self._cycles = after.device_cycles - before.device_cycles
-        self._times = performance.RunTimes(self._program.interface, self._cycles / after.clock_hz)
+        self._times = performance.RunTimes(program.interface, self._cycles / after.clock_hz)
         if self._options.log_cycle_count:
             device_logger.debug("Total number of IPU cycles: %d", self._cycles)
         if self._training or self._compiled.captured.program.updates:
-            self._weights.note_trained()
-            self._optimizer_states.note_run(self._options.device_iterations)
-        take_written_inputs(self._program, arguments.tensors(), self._input_groups)
-        return self._result(buffers)
+            self._values.note_trained()
+        take_written_inputs(program, arguments.tensors(), self._input_groups)
+        return self._result(program, buffers)
 
     @instrumented
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -153,12 +143,12 @@ class PoplarExecutor:
         """Write the compiled model to a file. Raises Error before compilation, and where it cannot be written."""
         if self._compiled is None:
             raise Error(_NOT_COMPILED)
-        self._optimizer_states.bring()
+        self._values.optimizer_states.bring()
         model = self._user_model if export_model else None
-        rest = (self._options, self._optimizer) if export_model else (None, None)
-        whole = exported.Exported(self._compiled, self._signature, self._training, model, *rest)
+        settings = (self._options, self._values.optimizer) if export_model else (None, None)
+        contents = exported.Exported(self._compiled, self._signature, self._training, model, *settings)
         with self.channel.tracepoint("saveExecutableToFile"), core_call("saveExecutableToFile"):
-            exported.write(whole, filename)
+            exported.write(contents, filename)
 
     @traced
     def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
@@ -173,11 +163,11 @@ class PoplarExecutor:
                 f"{filename} holds a model for {kinds[found.training]}, this one is for {kinds[self._training]}."
             )
         if self._training:
-            self._describe(self._optimizer)
+            self._values.describe(self._values.optimizer)
         self._options.freeze()
         self._compiled, self._signature = found.compiled, found.signature
         self._connect(ipus_of(found.compiled.captured.program))
-        self._weights = HostWeights(found.compiled.captured.data, self._fetch_weights)
+        self._values.compiled_with(found.compiled.captured.data)
 
     def _compile(self, arguments: BoundArguments) -> None:
         if self._compiled is not None:
@@ -200,7 +190,7 @@ class PoplarExecutor:
             with core_call("compileWithManualTracing"):
                 self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
         self._signature = arguments.signature()
-        self._weights = HostWeights(self._compiled.captured.data, self._fetch_weights)
+        self._values.compiled_with(self._compiled.captured.data)
 
     def _cache(self) -> ExecutableCache | None:
         """The folder of executables that the options name."""
@@ -213,8 +203,8 @@ class PoplarExecutor:
 
     def _request(self, arguments: BoundArguments) -> ModelRequest:
         if self._training:
-            self._watch.check(self._optimizer)
-            self._describe(self._optimizer)
+            self._watch.check(self._values.optimizer)
+            self._values.describe(self._values.optimizer)
         recorded = self._options.recorded_only()
         if recorded:
             logger.warning("Options without effect on the simulated IPU (docs/poptorch.md): %s", ", ".join(recorded))
@@ -222,8 +212,8 @@ class PoplarExecutor:
             self._user_model,
             arguments,
             self._training,
-            settings_of(self._options, self._training, self._described),
-            self._described,
+            settings_of(self._options, self._training, self._values.described),
+            self._values.described,
             self._run_name(),
             dict(self._options._Popart.engine_options),
             self._options.execution_strategy,
@@ -233,90 +223,37 @@ class PoplarExecutor:
             max(self._input_groups) + 1,
         )
 
-    def _result(self, buffers: list[Any]) -> Any:
-        assert self._program is not None
+    def _result(self, program: DeviceProgram, buffers: list[Any]) -> Any:
         assert self._compiled is not None
-        outputs = self._program.interface.outputs
+        outputs = program.interface.outputs
         tensors = [result_tensor(one, buffer) for one, buffer in zip(outputs, buffers, strict=True)]
         return self._compiled.captured.restore(tensors)
 
     # Weights
 
-    def _send_what_changed(self) -> None:
-        assert self._program is not None
-        assert self._weights is not None
-        self._take_loaded_states()
-        values = self._weights.newest()
-        if values is not None:
-            with self.channel.method("copyWeightsToDevice"), core_call("copyWeightsToDevice"):
-                self._send_weights(values)
-            self._weights.note_sent()
-        if not self._rates_are_sent and self._described is not None:
-            with core_call("updateOptimizers"):
-                self._program.send_rates(self._described.variables())
-            self._rates_are_sent = True
-
-    def _send_weights(self, values: Mapping[str, Any]) -> None:
-        """Send weights, with the optimizer's states as the device has them: one program sends all."""
-        assert self._program is not None
-        assert self._weights is not None
-        if self._weights.device_is_newer:
-            self._fetch_weights()
-        self._program.send_weights({**values, **self._states})
-
-    def _fetch_weights(self) -> Mapping[str, Any]:
-        assert self._program is not None
-        with core_call("copyWeightsToHost"):
-            fetched = self._program.fetch_weights()
-        self._states = {name: fetched[name].copy() for name in self._program.interface.states}
-        return fetched
-
-    def _newest_states(self) -> Mapping[str, Any] | None:
-        """The optimizer's states as they are on the device; None before a device has any."""
-        if self._weights is not None and self._weights.device_is_newer:
-            self._weights.bring_to_host()
-        if self._program is not None and not self._states:
-            return self._program.first_states()
-        return self._states or None
-
-    def _take_loaded_states(self) -> None:
-        """States and values that the user loaded into the optimizer replace the device's, which keeps its weights."""
-        if not self._optimizer_states.is_loaded():
-            return
-        assert self._weights is not None
-        self._describe(self._optimizer)
-        known = self._newest_states() or {}
-        self._states = self._optimizer_states.take_loaded(known)
-        self._weights.note_unsent()
-
     @instrumented
     def copyWeightsToHost(self) -> None:
         """Copy the weights on the device into the module. Raises Error before the first run."""
         self._need_program()
-        assert self._weights is not None
-        self._weights.bring_to_host()
+        assert self._values.weights is not None
+        self._values.weights.bring_to_host()
 
     @instrumented
     def copyWeightsToDevice(self) -> None:
         """Send the module's weights to the device. Raises Error before the first run."""
         self._need_program()
-        assert self._weights is not None
-        assert self._program is not None
-        values = {name: tensor.detach().numpy() for name, tensor in self._weights.tensors.items()}
-        with core_call("copyWeightsToDevice"):
-            self._send_weights(values)
-        self._weights.note_sent()
+        self._values.send_weights()
 
     def copyNamedBuffersToDevice(self) -> None:
         """Send what the host wrote to the buffers that Options.updatableNamedBuffers names; a call of the model does so
         too. Raises Error before the first run, and for a name that the module has no tensor of."""
         self._need_program()
-        assert self._weights is not None
+        assert self._values.weights is not None
         for name in self._options.updatable_named_buffers:
-            if name not in self._weights.tensors:
+            if name not in self._values.weights.tensors:
                 raise Error(f"Options.updatableNamedBuffers names {name!r}, which the module does not have.")
         with core_call("copyNamedBuffersToDevice"):
-            self._send_what_changed()
+            self._values.send_changed()
 
     @instrumented
     def setOptimizer(self, optimizer: Any) -> None:
@@ -324,18 +261,7 @@ class PoplarExecutor:
         if not self._training:
             raise Error("Optimizer can only be set on a training model.")
         self._watch.check(optimizer)
-        self._describe(optimizer)
-
-    def _describe(self, optimizer: Any) -> None:
-        """Take over an optimizer's values. Raises Error for one that a compiled model cannot have."""
-        parameters = dict(self._user_model.named_parameters())
-        described = describe_optimizer(optimizer, parameters, self._options.Training.automatic_loss_scaling)
-        if self._described is not None:
-            for sentence in refused_replacements(self._described, described):
-                raise Error(sentence)
-        self._optimizer, self._described = optimizer, described
-        self._optimizer_states.follow(optimizer, described, parameters)
-        self._rates_are_sent = False
+        self._values.describe(optimizer)
 
     # Device
 
@@ -353,15 +279,13 @@ class PoplarExecutor:
             raise Error(_NOT_COMPILED)
         if not self.isAttachedToDevice():
             raise Error("Device is not attached")
-        assert self._program is not None
-        assert self._weights is not None
+        program = self._need_program()
         assert self._connection is not None
-        self._fetch_weights()
-        self._weights.bring_to_host()
-        self._seed = self._program.fetch_seed()
+        self._values.bring_to_host()
+        self._seed = program.fetch_seed()
         with core_call("detachFromDevice"):
-            self._program.close()
-            self._program = None
+            program.close()
+            self._values.program = None
             self._connection.detach()
 
     def isAttachedToDevice(self) -> bool:
@@ -373,16 +297,14 @@ class PoplarExecutor:
     @instrumented
     def destroy(self) -> None:
         """Give up device and program; the module keeps its weights."""
-        if self._weights is not None:
-            self._weights.forget()
-        self._optimizer_states.leave()
-        if self._program is not None:
-            self._program.close()
+        self._values.forget()
+        if self._values.program is not None:
+            self._values.program.close()
         if self._connection is not None:
             self._connection.detach()
         if self._unwrap is not None:
             self._unwrap(self._user_model, None)
-        self._program = self._connection = self._compiled = self._weights = None
+        self._values.program = self._connection = self._compiled = self._values.weights = None
 
     def _connect(self, ipus: int) -> Connection:
         if self._connection is None:
@@ -396,7 +318,7 @@ class PoplarExecutor:
         assert self._connection is not None
         with nullcontext() if self.isAttachedToDevice() else core_call("attachToDevice"):
             device = attached_device(self._connection)
-        if self._program is None:
+        if self._values.program is None:
             with self.channel.tracepoint("loadExecutable"), core_call("loadEngineAndConnectStreams"):
                 program = self._compiled.program()
                 try:
@@ -404,16 +326,13 @@ class PoplarExecutor:
                 except poplar_error as error:
                     program.close()
                     raise Error(memory_error_text(error)) from error
-                self._program = program
-            self._rates_are_sent = False
-            assert self._weights is not None
-            self._weights.note_unsent()
-            self._program.send_seed(self._seed)
+            self._values.attach(program)
+            program.send_seed(self._seed)
 
     def _need_program(self) -> DeviceProgram:
-        if self._program is None:
+        if self._values.program is None:
             raise Error(_NOT_COMPILED)
-        return self._program
+        return self._values.program
 
     # What the user may ask
 
@@ -448,8 +367,7 @@ class PoplarExecutor:
     def getAnchoredTensor(self, short_name: str) -> Any:
         """What the last run sent of an anchored tensor."""
         program = self._need_program()
-        one = program.interface.observed.get(short_name)
-        if one is None:
+        if short_name not in program.interface.observed:
             raise Error(f"No tensor is anchored as {short_name!r}; Options.anchorTensor names one.")
         return torch.from_numpy(program.observed(short_name).copy()).squeeze(0)
 

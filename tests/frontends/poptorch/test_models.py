@@ -355,7 +355,7 @@ def test_counters_share_the_cycles_of_a_run(pair: Any) -> None:
     counters, cycles = model.getPerfCounters(), model.cycleCount()
     assert [len(one) for one in counters["input"]] == [2, 2]
     assert [len(one) for one in counters["output"]] == [2, 2]
-    clock = model._program.engine.getTimeStamp().clock_hz
+    clock = model._need_program().engine.getTimeStamp().clock_hz
     assert counters["output"][0][-1] == pytest.approx(cycles / clock)
     assert counters["input"][0] == [0.0, counters["output"][0][0]]
     assert model.getLatency()[2] == pytest.approx(cycles / clock / 2)
