@@ -1,9 +1,9 @@
 // A product of two matrices with PopLibs, fed by a stream that prefetches.
 //
 //     make && ./matmul
+#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include <poplar/Engine.hpp>

@@ -27,8 +27,8 @@ def in_memory_order(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor]:
     by_levels = ordered_by_memory(out, [t for t in operands if t.numElements() > 1])
     if by_levels is not None:
         target, *read = by_levels
-        rest = iter(read)
-        return [*[t.flatten() if t.numElements() == 1 else next(rest) for t in operands], target]
+        ordered = iter(read)
+        return [*[t.flatten() if t.numElements() == 1 else next(ordered) for t in operands], target]
     order = np.argsort(regions.elements(*out.regions()), kind="stable")
     shape = tuple(out.shape())
     flat = [t.flatten() if t.numElements() == 1 else taken(broadcast_to(t, shape), order) for t in operands]
@@ -83,11 +83,11 @@ def ordered_by_memory(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor] |
         return None
     shape = [n for n, _ in levels]
     view = out.view.with_strides(start, tuple(shape), tuple(step for _, step in levels))
-    whole = tensor_of(out.elementType(), view).dimShuffle(order)
+    target = tensor_of(out.elementType(), view).dimShuffle(order)
     read = [
         _strided_where_possible(_of_shape(t, tuple(out.shape())).reshape(shape).dimShuffle(order)) for t in operands
     ]
-    return [whole, *read]
+    return [target, *read]
 
 
 def _of_shape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -68,11 +68,13 @@ def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
 def overlap_lost(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
     """Transfers that wait while others, on tiles of their own, run beside computing."""
     line = timeline(source, steps.ipu)
+    counted = ~set_apart(source).steps
     overlapping = overlapping_copies(line, source.reader)
+    overlapping = overlapping[counted[overlapping]]
     if not len(overlapping):
         return
     is_copy = np.asarray(line.type) == PROGRAM_TYPES.index("StreamCopyMid")
-    copies = np.flatnonzero(is_copy & ~set_apart(source).steps)
+    copies = np.flatnonzero(is_copy & counted)
     alone = copies[~np.isin(copies, overlapping)]
     lengths = np.asarray(source.reader.steps_on_ipu(steps.ipu).cycles, np.int64)[alone]
     lost = int(lengths.sum())

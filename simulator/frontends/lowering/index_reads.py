@@ -55,29 +55,29 @@ def watch_operands(operator: Operator, tensor_of: Callable[[Value], Tensor], pro
 
 def index_reads(operator: Operator) -> Iterator[IndexRead]:
     """Operands that are read as indices."""
-    name, given = operator.name, operator.arguments
+    name, operands = operator.name, operator.arguments
     if name == "aten.embedding.default":
-        yield IndexRead(given["indices"], given["weight"].shape[0])
-    elif name in _ALONG and given["self"].shape:
-        yield IndexRead(given["index"], given["self"].shape[given["dim"]])
-    elif name == "aten.one_hot.default" and given["num_classes"] > 0:
-        yield IndexRead(given["self"], given["num_classes"])
+        yield IndexRead(operands["indices"], operands["weight"].shape[0])
+    elif name in _ALONG and operands["self"].shape:
+        yield IndexRead(operands["index"], operands["self"].shape[operands["dim"]])
+    elif name == "aten.one_hot.default" and operands["num_classes"] > 0:
+        yield IndexRead(operands["self"], operands["num_classes"])
     elif name in ("aten.take.default", "aten.put.default"):
-        yield IndexRead(given["index"], given["self"].elements, -given["self"].elements)
+        yield IndexRead(operands["index"], operands["self"].elements, -operands["self"].elements)
     elif name in ("aten.index.Tensor", "aten.index_put.default"):
-        yield from _of_dimensions(given["self"], given["indices"])
-    elif name in _TARGETS and not given["target"].is_floating:
-        scores = given["self"].shape
-        yield IndexRead(given["target"], scores[min(1, len(scores) - 1)], ignored=given["ignore_index"])
+        yield from _of_dimensions(operands["self"], operands["indices"])
+    elif name in _TARGETS and not operands["target"].is_floating:
+        scores = operands["self"].shape
+        yield IndexRead(operands["target"], scores[min(1, len(scores) - 1)], ignored=operands["ignore_index"])
 
 
 def _of_dimensions(indexed: Value, indices: Sequence[Value | None]) -> Iterator[IndexRead]:
     """Negative indices count from the end; masks are no indices."""
-    if any(one is not None and one.dtype == "bool" for one in indices):
+    if any(index is not None and index.dtype == "bool" for index in indices):
         return
-    for size, one in zip(indexed.shape, indices, strict=False):
-        if one is not None:
-            yield IndexRead(one, size, -size)
+    for size, index in zip(indexed.shape, indices, strict=False):
+        if index is not None:
+            yield IndexRead(index, size, -size)
 
 
 def _text(operator: Operator) -> str:

@@ -16,7 +16,7 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.loss_scaling import RATE
 from simulator.frontends.lowering.programs import Updated
 from simulator.frontends.optimizer import Optimizer, Rule
-from simulator.poplar import FLOAT, HALF, Tensor
+from simulator.poplar import FLOAT, HALF, Tensor, Type
 from simulator.poplibs import popops
 
 e = popops.expr
@@ -84,18 +84,18 @@ class _Step:
             types.append(self.optimizer.second_state_type)
         return "float32" if "float32" in types else "float16"
 
-    def cast(self, tensor: Tensor, like: Tensor, name: str) -> Tensor:
-        """A tensor in the type of another one."""
-        if tensor.elementType() == like.elementType():
+    def cast(self, tensor: Tensor, type_: Type, name: str) -> Tensor:
+        """A tensor in another type; itself where it has that type."""
+        if tensor.elementType() == type_:
             return tensor
-        return popops.cast(self.at.graph, tensor, like.elementType(), self.at.program, name)
+        return popops.cast(self.at.graph, tensor, type_, self.at.program, name)
 
     def subtract(self, weight: Tensor, change: Tensor, factor: Tensor | float, name: str) -> None:
         """weight -= factor * change, whatever their types."""
         if weight.elementType() != change.elementType():
             scaled = self.apply(lambda c, f: c * f, [change, factor], f"{name}/scale")
-            cast = popops.cast(self.at.graph, scaled, weight.elementType(), self.at.program, f"{name}/cast")
-            popops.subInPlace(self.at.graph, weight, cast, self.at.program, name)
+            scaled = self.cast(scaled, weight.elementType(), f"{name}/cast")
+            popops.subInPlace(self.at.graph, weight, scaled, self.at.program, name)
             return
         popops.scaledSubtractFrom(self.at.graph, weight, change, factor, self.at.program, name)
 
@@ -161,9 +161,7 @@ def update_rule(optimizer: Optimizer) -> Callable[[Building, Mapping[str, tuple[
 def _unscaled(step: _Step, name: str, slope: Tensor) -> Tensor:
     """The gradient divided by the loss scaling, in the widest type of the optimizer's states."""
     scaling = step.value("loss_scaling")
-    type_ = _TYPES[step.widest_state_type()]
-    if slope.elementType() != type_:
-        slope = popops.cast(step.at.graph, slope, type_, step.at.program, f"{name}/gradient")
+    slope = step.cast(slope, _TYPES[step.widest_state_type()], f"{name}/gradient")
     if isinstance(scaling, float) and scaling == 1.0:
         return slope
     return step.apply(lambda g, s: g / s, [slope, scaling], f"{name}/unscale")
@@ -192,10 +190,8 @@ def _decayed(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor)
     decay = step.value(f"{prefix}weight_decay")
     if isinstance(decay, float) and decay == 0.0:
         return slope
-    own = weight
-    if own.elementType() != slope.elementType():
-        own = popops.cast(step.at.graph, weight, slope.elementType(), step.at.program, f"{name}/weight")
-    return step.apply(lambda g, w, d: g + d * w, [slope, own, decay], f"{name}/weightDecay")
+    weight = step.cast(weight, slope.elementType(), f"{name}/weight")
+    return step.apply(lambda g, w, d: g + d * w, [slope, weight, decay], f"{name}/weightDecay")
 
 
 def _sgd(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor) -> None:
@@ -239,13 +235,13 @@ def _moments(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor)
     first = step.state(f"Accl1___{name}", weight, chosen.first_state_type)
     second = step.state(f"Accl2___{name}", weight, chosen.second_state_type)
     one = e.Const(1.0)
-    own = step.cast(slope, first, f"{name}/gradient1")
-    step.assign(lambda m, g, b: m * b + g * (one - b), [first, own, beta1], f"{name}/AdamAccl1")
-    own = step.cast(slope, second, f"{name}/gradient2")
-    step.assign(lambda s, g, b: s * b + g * g * (one - b), [second, own, beta2], f"{name}/AdamAccl2")
+    slope1 = step.cast(slope, first.elementType(), f"{name}/gradient1")
+    step.assign(lambda m, g, b: m * b + g * (one - b), [first, slope1, beta1], f"{name}/AdamAccl1")
+    slope2 = step.cast(slope, second.elementType(), f"{name}/gradient2")
+    step.assign(lambda s, g, b: s * b + g * g * (one - b), [second, slope2, beta2], f"{name}/AdamAccl2")
     if first.elementType() != second.elementType():
-        first = popops.cast(step.at.graph, first, FLOAT, step.at.program, f"{name}/moment1")
-        second = popops.cast(step.at.graph, second, FLOAT, step.at.program, f"{name}/moment2")
+        first = step.cast(first, FLOAT, f"{name}/moment1")
+        second = step.cast(second, FLOAT, f"{name}/moment2")
     if not chosen.bias_correction:
         return step.apply(lambda m, s, p: m / (e.Sqrt(s) + p), [first, second, eps], f"{name}/AdamUpdater")
     count = step.step_count()

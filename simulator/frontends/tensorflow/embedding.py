@@ -159,8 +159,8 @@ class HostEmbedding:
         table = self._registered()
         self._waiting.append((numbers, slope))
         if len(self._waiting) == self._spec.batches:
-            for rows, one in self._waiting:
-                np.subtract.at(table, rows, (self._spec.get_learning_rate() * one).astype(table.dtype))
+            for rows, slopes in self._waiting:
+                np.subtract.at(table, rows, (self._spec.get_learning_rate() * slopes).astype(table.dtype))
             self._waiting.clear()
         return np.zeros((), table.dtype)
 

@@ -42,8 +42,8 @@ def device_call(
     calls: int = 1,
 ) -> DeviceCall:
     """Add the call to the graph at hand. `results` are the traced results, whose shapes and types the outputs get;
-    `tensors` the arguments; `control` what runs before; one run calls the function `calls` times
-    on the same arguments."""
+    `tensors` the arguments; `control` what runs before; one run calls the function `calls` times on the same
+    arguments."""
     shapes = [tuple(one.shape.as_list()) for one in results]
     names = [name for name, _ in captured.program.updates]
     types = {name: tf.as_dtype(dtype) for name, dtype in captured.variable_dtypes.items()}

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,22 @@ def use_ipu_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Non
     monkeypatch.setenv("TF_POPLAR_FLAGS", "--use_ipu_model")
     yield use_model
     reset_ipu_configuration()
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """The captured program of each compilation, then what it was compiled for, as System.compile takes it."""
+    from simulator.frontends.tensorflow.system import System
+
+    noted: list[tuple[Any, ...]] = []
+    original = System.compile
+
+    def compile_and_note(self: Any, captured: Any, *options: Any) -> Any:
+        noted.append((captured.program, *options))
+        return original(self, captured, *options)
+
+    monkeypatch.setattr(System, "compile", compile_and_note)
+    return noted
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from simulator.base.errors import poplar_error
 from simulator.frontends.synthetic_images import DIGITS, synthetic_images
 from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.strategy import IPUStrategy
-from simulator.frontends.tensorflow.system import System
 
 L = keras.layers
 #: TensorFlow's own, where Keras makes an array of a variable
@@ -25,20 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 @pytest.fixture(autouse=True)
 def small_model(use_ipu_model: Callable[..., None]) -> None:
     use_ipu_model(tiles=16)
-
-
-@pytest.fixture
-def compilations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The number of calls in a run, for each compilation."""
-    made: list[tuple[Any, ...]] = []
-    original = System.compile
-
-    def compile_and_note(self: System, captured: Any, *rest: Any) -> Any:
-        made.append(rest)
-        return original(self, captured, *rest)
-
-    monkeypatch.setattr(System, "compile", compile_and_note)
-    return made
 
 
 def digits(count: int, seed: int = 0) -> tuple[Any, Any]:
@@ -90,7 +75,9 @@ def test_an_execution_is_one_run_and_the_rest_of_the_batches_another_program(
     model = model_on(True, steps=4)
     x, y = digits(32 * 6 + 8)
     model.fit(x, y, batch_size=32, epochs=2, shuffle=False, verbose=0)
-    assert [iterations for iterations, _ in compilations] == [4, 2, 1], "four batches, two more, and the smaller last"
+    assert [iterations for _, iterations, _ in compilations] == [4, 2, 1], (
+        "four batches, two more, and the smaller last"
+    )
     assert int(model.optimizer.iterations.numpy()) == 14
 
 

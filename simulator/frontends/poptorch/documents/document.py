@@ -232,8 +232,8 @@ def _table(head: str, entries: Mapping[str, Entry]) -> list[str]:
 
 def _upstream() -> list[str]:
     """The names of PopTorch's own lists, by section."""
-    features = {**{f"poptorch.{name}": NAMES[name].effect is Effect.WORKS for name in NAMED_FEATURES}}
-    features.update({name: bool(test) for name, test in FEATURES.items()})
+    features = {f"poptorch.{name}": NAMES[name].effect is Effect.WORKS for name in NAMED_FEATURES}
+    features |= {name: bool(test) for name, test in FEATURES.items()}
     sections = {name: {one: one not in REFUSED for one in names} for name, names in OPERATIONS.items()}
     sections["Features"] = features
     states = [state for names in sections.values() for state in names.values()]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from simulator.frontends.optimizer import VALUES, Optimizer, Rule
+from simulator.frontends.optimizer import VALUES, Group, Optimizer, Rule
 from simulator.frontends.poptorch import optim
 from simulator.frontends.poptorch.errors import Error
 from simulator.frontends.poptorch.logging import logger
@@ -40,6 +40,13 @@ _NUMBERS = {
     "alpha": "adaptiveAlpha",
     "momentum": "adaptiveMomentum",
     "max_weight_norm": "maxWeightNorm",
+}
+_SGD_NUMBERS = {
+    "learning_rate": "learningRate",
+    "momentum": "momentum",
+    "dampening": "dampening",
+    "weight_decay": "weightDecay",
+    "velocity_scaling": "velocityScaling",
 }
 #: PopTorch holds the user's module in one of its own
 _MODULE = "model."
@@ -122,15 +129,15 @@ class OptimizerStates:
 
     def _watch(self, optimizer: Any) -> None:
         self._optimizer = optimizer
-        own = weakref.WeakMethod(self.bring)
+        bring = weakref.WeakMethod(self.bring)
         if isinstance(optimizer, optim.Optimizer):
-            optimizer.read_device = lambda: _call(own)
+            optimizer.read_device = lambda: _call(bring)
             optimizer.ipu_state_is_dirty = optimizer.has_state()
             return
         self._is_loaded = bool(optimizer.state)
         loaded = weakref.WeakMethod(self._note_loaded)
         self._handles = [
-            optimizer.register_state_dict_pre_hook(lambda _: _call(own)),
+            optimizer.register_state_dict_pre_hook(lambda _: _call(bring)),
             optimizer.register_load_state_dict_post_hook(lambda _: _call(loaded)),
         ]
 
@@ -147,18 +154,16 @@ def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
 
 def popart_states(states: DeviceStates, described: Optimizer) -> dict[str, Any]:
     """States as tensors by PopART's names, "Accl1___model.fc.weight"; each weight has a Step."""
-    made = {}
-    for name, key in _popart_names(states, described):
-        made[key] = torch.from_numpy(np.array(states[name]))
-    return made
+    return {key: torch.from_numpy(np.array(states[name])) for name, key in _popart_names(states, described)}
 
 
 def popart_numbers(described: Optimizer) -> dict[str, Any]:
     """What the device is told of each weight, by PopART's names: "learningRate___specific___model.fc.weight"."""
     numbers = {"lossScaling_FLOAT": torch.tensor(described.loss_scaling.value)}
     for group in described.groups:
-        named = _sgd_numbers(described, group) if described.rule is Rule.SGD else {}
-        if not named:
+        if described.rule is Rule.SGD:
+            named = _sgd_numbers(described, group)
+        else:
             named = {_NUMBERS[name]: group.number(name) for name in VALUES[described.rule]}
         for weight in group.parameters:
             for name, value in named.items():
@@ -166,21 +171,15 @@ def popart_numbers(described: Optimizer) -> dict[str, Any]:
     return numbers
 
 
-def _sgd_numbers(described: Optimizer, group: Any) -> dict[str, float]:
+def _sgd_numbers(described: Optimizer, group: Group) -> dict[str, float]:
     """PopART's combined numbers of descent without momentum (sgd.hpp), and the plain ones with it."""
-    rate, decay, kept = group.number("learning_rate"), group.number("weight_decay"), 1.0 - group.number("dampening")
     if group.number("momentum") == 0.0:
+        rate = group.number("learning_rate") * (1.0 - group.number("dampening"))
         return {
-            "scaledLearningRate0": rate * kept / described.loss_scaling.value,
-            "weightDecayScaleFactor0": 1.0 - rate * kept * decay,
+            "scaledLearningRate0": rate / described.loss_scaling.value,
+            "weightDecayScaleFactor0": 1.0 - rate * group.number("weight_decay"),
         }
-    names = ("learning_rate", "weight_decay", "momentum", "dampening", "velocity_scaling")
-    return {_camel(name): group.number(name) for name in names}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    return {_SGD_NUMBERS[name]: group.number(name) for name in VALUES[Rule.SGD]}
 
 
 def _popart_names(states: DeviceStates, described: Optimizer) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,6 @@ from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.graph_mode import ipu_shard
 from simulator.frontends.tensorflow.keras_pipeline import PipelineSequential, PipelineStage
 from simulator.frontends.tensorflow.strategy import IPUStrategy
-from simulator.frontends.tensorflow.system import System
 
 L = keras.layers
 X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
@@ -28,20 +27,6 @@ Y = np.tanh(X.sum(axis=1, keepdims=True))
 @pytest.fixture(autouse=True)
 def two_ipus(use_ipu_model: Callable[..., None]) -> None:
     use_ipu_model(ipus=2)
-
-
-@pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The captured programs that were compiled."""
-    made: list[Any] = []
-    original = System.compile
-
-    def compile_and_note(self: System, captured: Any, *rest: Any) -> Any:
-        made.append(captured.program)
-        return original(self, captured, *rest)
-
-    monkeypatch.setattr(System, "compile", compile_and_note)
-    return made
 
 
 def layers() -> list[Any]:
@@ -78,7 +63,7 @@ def ipus_by_layer(program: Any) -> dict[str, set[Any]]:
     return found
 
 
-def test_stages_are_ipus_and_weights_those_of_the_host(programs: list[Any]) -> None:
+def test_stages_are_ipus_and_weights_those_of_the_host(compilations: list[tuple[Any, ...]]) -> None:
     with IPUStrategy().scope():
         model = keras.Sequential(layers())
     assert [str(one) for one in model.get_pipeline_stage_assignment()] == [
@@ -91,7 +76,7 @@ def test_stages_are_ipus_and_weights_those_of_the_host(programs: list[Any]) -> N
     )
     ours = fitted(model, keras.optimizers.SGD(0.1), 6)
     check(ours, on_host(2))
-    [program] = programs
+    [(program, *_)] = compilations
     found = ipus_by_layer(program)
     assert (found["first"], found["last"]) == ({0}, {1})
 
@@ -104,14 +89,16 @@ def test_the_sum_of_gradients_is_the_default() -> None:
     check(ours, on_host(2))
 
 
-def test_pipeline_sequential_is_the_old_form(programs: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipeline_sequential_is_the_old_form(
+    compilations: list[tuple[Any, ...]], capsys: pytest.CaptureFixture[str]
+) -> None:
     _, *given = layers()
     with IPUStrategy().scope():
         model = PipelineSequential([[given[0]], [given[1]]], 2, device_mapping=[1, 0], pipeline_schedule="Interleaved")
         model.compile(loss="mse", optimizer=keras.optimizers.SGD(0.05))
     assert "pipeline_schedule of set_pipelining_options changes nothing here" in capsys.readouterr().err
     check(fitted(model, None, 2), on_host(2))
-    found = ipus_by_layer(programs[0])
+    found = ipus_by_layer(compilations[0][0])
     assert (found["first"], found["last"]) == ({1}, {0})
 
 
@@ -125,11 +112,11 @@ def functional() -> Any:
     return keras.Model(x, y)
 
 
-def test_stages_of_a_functional_model_are_where_its_layers_were_called(programs: list[Any]) -> None:
+def test_stages_of_a_functional_model_are_where_its_layers_were_called(compilations: list[tuple[Any, ...]]) -> None:
     with IPUStrategy().scope():
         model = functional()
     check(fitted(model, keras.optimizers.SGD(0.1), 1), on_host(None))
-    found = ipus_by_layer(programs[0])
+    found = ipus_by_layer(compilations[0][0])
     assert (found["first"], found["last"]) == ({0}, {1})
     assert [one.pipeline_stage for one in model.get_pipeline_stage_assignment()] == [0, 1]
     weight, bias, last, offset = model.get_weights()
@@ -200,7 +187,7 @@ def test_more_stages_than_ipus_are_refused() -> None:
     assert tf.executing_eagerly()
 
 
-def test_shards_are_ipus_of_a_function(programs: list[Any]) -> None:
+def test_shards_are_ipus_of_a_function(compilations: list[tuple[Any, ...]]) -> None:
     def function(x: Any) -> Any:
         with ipu_shard(0):
             a = tf.matmul(x, tf.ones([3, 2]))
@@ -211,7 +198,12 @@ def test_shards_are_ipus_of_a_function(programs: list[Any]) -> None:
             return tf.reduce_sum(c)
 
     assert IPUStrategy().run(tf.function(function), [X]).numpy() == pytest.approx(function(X).numpy(), rel=1e-4)
-    assert [one.place.annotations.get(IPU) for one in programs[0].operators if one.name != "tf.Const"] == [0, 1, 1, 0]
+    assert [one.place.annotations.get(IPU) for one in compilations[0][0].operators if one.name != "tf.Const"] == [
+        0,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_a_loop_runs_on_one_ipu() -> None:
