@@ -108,6 +108,8 @@ def export_trace(
         return _difference(source, target, names, theme)
     devices = [] if params.get("tl_device") == "0" else drawn_devices(source, reports)
     blocks = timeline_blocks(source, params, names, devices)
+    if params.get("vs"):
+        blocks.insert(0, Note("The page compares two traces; this file shows the source alone."))
     window = {key: value for key, value in params.items() if key in ("tl_from", "tl_to", "tl_hide", "tl_device")}
     address = f"timeline?{urlencode(window)}" if window else "timeline"
     lost = [_HIDDEN_LOSS if confidential else _without_paths(each, source) for each in source.lost]

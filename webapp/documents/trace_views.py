@@ -144,10 +144,10 @@ def _is_drawn(window: Window, thread: int) -> bool:
 
 def _facts(window: Window) -> Facts:
     source, length = window.source, window.end - window.begin
-    at = f"{clock_text(source, window.begin - source.begin)} after the first event"
+    begin = f"{clock_text(source, window.begin - source.begin)} after the first event"
     return Facts(
         [
-            ("Length shown" if source.unit else "Host time shown", clock_text(source, length), at),
+            ("Length shown" if source.unit else "Host time shown", clock_text(source, length), begin),
             ("Events shown", integer_text(events_between(source, window.begin, window.end)), f"of {source.events:,}"),
             ("Threads", integer_text(len(source.threads)), ""),
             ("Channels", integer_text(len(source.names.channel_name)), ""),

@@ -337,10 +337,10 @@ def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
     elif type(value) is float:  # exact: see `sound_pieces`
         time = round(value * unit_ns)
     elif isinstance(value, (str, Fraction)):
-        told = _of_digits(value if isinstance(value, str) else value.digits, unit_ns)
-        if told is None:
+        digits = value if isinstance(value, str) else value.digits
+        if (number := _of_digits(digits, unit_ns)) is None:
             return None
-        time = told
+        time = number
     else:
         return None
     return time if EARLIEST_NS <= time < LATEST_NS else None
@@ -348,9 +348,9 @@ def nanoseconds(value: Any, unit_ns: int = 1000) -> int | None:
 
 def _of_digits(digits: str, unit_ns: int) -> int | None:
     """Whole nanoseconds of a time in decimal; None when it is no number, or one far from any time."""
-    whole, _, part = digits.partition(".")
-    if unit_ns == 1000 and whole.isdecimal() and part.isdecimal() and len(whole) < 18 and len(part) <= 3:
-        return int(whole) * 1000 + int(part.ljust(3, "0"))
+    integer, _, decimals = digits.partition(".")
+    if unit_ns == 1000 and integer.isdecimal() and decimals.isdecimal() and len(integer) < 18 and len(decimals) <= 3:
+        return int(integer) * 1000 + int(decimals.ljust(3, "0"))
     try:
         number = Decimal(digits)
     except InvalidOperation:

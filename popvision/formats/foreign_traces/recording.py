@@ -199,22 +199,26 @@ class Recording:
 
     def add_facts(self, facts: Mapping[int, Mapping[str, object]]) -> None:
         """Add facts to the metadata of all events on some tracks, given by their numbers."""
-        told: dict[tuple[int, int], int] = {}
+        if not facts:
+            return
+        new_sites: dict[tuple[int, int], int] = {}
 
         def site_with_facts(track: int, site: int) -> int:
-            if (track, site) not in told:
+            if (track, site) not in new_sites:
                 channel, label, metadata = self.keys[site]
                 text = json.dumps({**facts[track], **json.loads(metadata or "{}")})
-                told[track, site] = self.site(channel, label, text)
-            return told[track, site]
+                new_sites[track, site] = self.site(channel, label, text)
+            return new_sites[track, site]
 
-        for track in self.tracks.values() if facts else ():
-            for sites in (track.site, track.instant_site) if track.number in facts else ():
-                for at, site in enumerate(sites):
-                    sites[at] = site_with_facts(track.number, site)
-        for at, track_number in enumerate(self.marks.track if facts else ()):
-            if track_number in facts and not self.marks.is_end[at]:
-                self.marks.site[at] = site_with_facts(track_number, self.marks.site[at])
+        for track in self.tracks.values():
+            if track.number in facts:
+                for sites in (track.site, track.instant_site):
+                    for row, site in enumerate(sites):
+                        sites[row] = site_with_facts(track.number, site)
+        marks = self.marks
+        for row, number in enumerate(marks.track):
+            if number in facts and not marks.is_end[row]:
+                marks.site[row] = site_with_facts(number, marks.site[row])
 
     def finish_spans(self) -> None:
         """Pair begins and ends, after all times are on one clock. Ends that close nothing are counted as left out;

@@ -154,13 +154,13 @@ class SoundPieces:
 
 def _last_end(text: str, begin: int, before: int) -> int:
     """Behind the last bracket before a place that a comma and another object follow; -1 where none is near."""
-    at = before
+    bracket = before
     for _ in range(_MOST_BRACKETS):
-        at = text.rfind("{", begin + 1, at)
-        if at < 0:
+        bracket = text.rfind("{", begin + 1, bracket)
+        if bracket < 0:
             return -1
-        first = max(begin, at - _LONGEST_GAP)
-        gap = text[first:at].rstrip()
+        first = max(begin, bracket - _LONGEST_GAP)
+        gap = text[first:bracket].rstrip()
         if gap.endswith(",") and (gap := gap[:-1].rstrip()).endswith("}"):
             return first + len(gap)
     return -1
@@ -172,5 +172,5 @@ def _long_number(text: str) -> int:
     is_digit = (run - np.uint8(ord("0"))) < 10
     for step in (1, 2, 4, 8, _LONG - 16):
         is_digit = is_digit[step:] & is_digit[: len(is_digit) - step] if len(is_digit) > step else is_digit[:0]
-    found = _LONG_NUMBER.search(text) if is_digit.any() else None
-    return -1 if found is None else found.start()
+    number = _LONG_NUMBER.search(text) if is_digit.any() else None
+    return -1 if number is None else number.start()

@@ -82,8 +82,8 @@ def _distinct(pairs: Ints) -> tuple[list[tuple[int, int]], Ints]:
 def _labels(db: sqlite3.Connection, ids: set[int], is_verified: bool) -> dict[int, str]:
     if not is_verified:
         return {id: as_text(text) for id, text in checked_rows(db, "strings") if id in ids}
-    found = ((id, db.execute("SELECT text FROM strings WHERE id = ?", (id,)).fetchone()) for id in ids)
-    return {id: as_text(row[0]) for id, row in found if row is not None}
+    rows = ((id, db.execute("SELECT text FROM strings WHERE id = ?", (id,)).fetchone()) for id in ids)
+    return {id: as_text(row[0]) for id, row in rows if row is not None}
 
 
 def as_text(value: object) -> str:

@@ -88,6 +88,12 @@ def test_a_window_and_hidden_channels(tmp_path: Path) -> None:
     assert re.search(r"Events shown</dt><dd>3<", page_of(source, tl_from="x", tl_to="-5", tl_hide="99,y"))
 
 
+def test_a_page_of_two_traces_gives_a_file_of_the_source_that_says_so(tmp_path: Path) -> None:
+    source = make_trace(tmp_path / "t.pvti", SPANS)
+    sentence = "The page compares two traces; this file shows the source alone."
+    assert (sentence in page_of(source, vs="key"), sentence in page_of(source)) == (True, False)
+
+
 def test_a_confidential_file_holds_no_name(tmp_path: Path) -> None:
     path = tmp_path / "secret-file.pvti"
     writer = TraceWriter(path, {"command": "secret-command --token"}, clock_offset_ns=0)
