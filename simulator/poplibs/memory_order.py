@@ -73,10 +73,10 @@ def ordered_by_memory(out: Tensor, operands: Sequence[Tensor]) -> list[Tensor] |
     group to group. With a dimension for each level the tensor is strided, and its dimensions can be sorted by stride.
     Operands are broadcast, or cut into the same shape. Costs a few passes over the elements; a tensor that is strided
     already costs nothing."""
-    found = _levels_of(out)
-    if found is None:
+    placed = _levels_of(out)
+    if placed is None:
         return None
-    start, axes = found
+    start, axes = placed
     levels = [level for axis in axes for level in axis]
     order = sorted(range(len(levels)), key=lambda number: -abs(levels[number][1]))
     if out.view.strides is not None and order == list(range(len(levels))):
@@ -97,10 +97,10 @@ def _of_shape(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _strided_where_possible(tensor: Tensor) -> Tensor:
     """The same tensor, strided where its axes step evenly."""
-    found = None if tensor.view.strides is not None else _levels_of(tensor)
-    if found is None or any(len(axis) > 1 for axis in found[1]):
+    placed = None if tensor.view.strides is not None else _levels_of(tensor)
+    if placed is None or any(len(axis) > 1 for axis in placed[1]):
         return tensor
-    start, axes = found
+    start, axes = placed
     steps = tuple(axis[0][1] if axis else 0 for axis in axes)
     return tensor_of(tensor.elementType(), tensor.view.with_strides(start, tuple(tensor.shape()), steps))
 

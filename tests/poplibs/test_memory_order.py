@@ -111,9 +111,9 @@ def test_a_tensor_in_groups_is_read_as_one_run() -> None:
     place = graph()
     out, twin = (in_groups(place, 2, 3, 4, 5) for _ in range(2))
     assert len(out.regions()[0]) == out.numElements()
-    found = ordered_by_memory(out, [twin])
-    assert found is not None
-    assert [len(t.regions()[0]) for t in found] == [1, 1]
+    ordered = ordered_by_memory(out, [twin])
+    assert ordered is not None
+    assert [len(t.regions()[0]) for t in ordered] == [1, 1]
 
 
 def test_a_tensor_in_unequal_blocks_has_no_levels() -> None:

@@ -13,7 +13,7 @@ from simulator.frontends.captured import Body, Place
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.shards import Execution, Spot
 from simulator.graph.debug_context import DebugInfo, belonging_to, created_at
-from simulator.poplar import DebugContext, FloatingPointBehaviour, Graph, SourceLocation, Tensor, Type
+from simulator.poplar import FLOAT, DebugContext, FloatingPointBehaviour, Graph, SourceLocation, Tensor, Type
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.popops import expr as e
@@ -161,6 +161,12 @@ class Building:
         tensor = self.graph.addVariable(type_, list(shape), self.name(name))
         poputil.map_from_hashed_tile(self.graph, tensor)
         return tensor
+
+    def scalar(self, name: str) -> Tensor:
+        """A new float32 of the program, whatever part of it is built, on tile 0."""
+        number = self.top.addVariable(FLOAT, [], name)
+        self.top.setTileMapping(number, 0)
+        return number
 
     def constant(self, dtype: str | Type, shape: Sequence[int], values: Any, name: str = "constant") -> Tensor:
         """A constant, spread over the tiles in order. `values` is one number for all elements, or an array. Frameworks

@@ -46,9 +46,9 @@ class LossScaling:
         if not (self.settings.loss_scaling_varies or self.settings.automatic_loss_scaling):
             return
         self._before = before
-        self.at.loss_scaling = self.rates[RATE] = self._scalar(RATE)
+        self.at.loss_scaling = self.rates[RATE] = self.at.scalar(RATE)
         if self.settings.automatic_loss_scaling:
-            self.states[FACTOR] = self._scalar(FACTOR)
+            self.states[FACTOR] = self.at.scalar(FACTOR)
             with self.at.part("lossScaling", "Mul"):
                 both = [self.rates[RATE], self.states[FACTOR]]
                 self.at.loss_scaling = popops.map(self.at.top, e._1 * e._2, both, before, "finalLossScale")
@@ -101,8 +101,3 @@ class LossScaling:
             step = e.Select(e.Const(0.5), e.Const(2.0), e.Gt(e._2, e.Const(allowed)))
             both = [self.states[FACTOR].reshape([1]), total]
             popops.mapInPlace(at.graph, e._1 * step, both, at.program, "lossScaleUpdate")
-
-    def _scalar(self, name: str) -> Tensor:
-        made = self.at.top.addVariable(FLOAT, [], name)
-        self.at.top.setTileMapping(made, 0)
-        return made

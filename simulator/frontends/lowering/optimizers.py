@@ -46,7 +46,7 @@ class _Step:
         if setting.is_constant:
             return setting.value
         if name not in self.rates:
-            self.rates[name] = self._scalar(name)
+            self.rates[name] = self.at.scalar(name)
         return self.rates[name]
 
     def state(self, name: str, like: Tensor, dtype: str, first: float = 0.0) -> Tensor:
@@ -59,7 +59,7 @@ class _Step:
     def step_count(self) -> Tensor:
         """The number of this step, from 1."""
         if self.steps is None:
-            self.steps = self._scalar("Step")
+            self.steps = self.at.scalar("Step")
             self.states["Step"] = self.steps
             self.first_values["Step"] = 0.0
             with self.at.part("Step", "Increment"):
@@ -110,11 +110,6 @@ class _Step:
     def updating(self, weight: str) -> AbstractContextManager[None]:
         """All that is made inside belongs to the update of a weight."""
         return self.at.weight_part(weight, self.kind(weight))
-
-    def _scalar(self, name: str) -> Tensor:
-        made = self.at.top.addVariable(FLOAT, [], name)
-        self.at.top.setTileMapping(made, 0)
-        return made
 
 
 def _placed(term: Term, tensors: Sequence[Tensor | float]) -> tuple[Term, list[Tensor]]:

@@ -48,8 +48,8 @@ class _Together(nn.Module):
     def forward(self, start: Any) -> Any:
         results: list[Any] = []
         for function, names in zip(self.functions, self.operands, strict=True):
-            made = function(*(getattr(self, name) for name in names))
-            results += made if isinstance(made, tuple | list) else [made]
+            outputs = function(*(getattr(self, name) for name in names))
+            results += outputs if isinstance(outputs, tuple | list) else [outputs]
         total = start + self.anchor.float()
         for one in results:
             if one.is_floating_point() and one.requires_grad:

@@ -23,11 +23,11 @@ class _Line(torch.nn.Module):
 
 
 def options(accumulation: int = 1, mean: bool = True) -> poptorch.Options:
-    made = poptorch.Options().showCompilationProgressBar(False)
-    made.Training.gradientAccumulation(accumulation)
+    chosen = poptorch.Options().showCompilationProgressBar(False)
+    chosen.Training.gradientAccumulation(accumulation)
     kind = poptorch.ReductionType.Mean if mean else poptorch.ReductionType.Sum
-    made.Training.accumulationAndReplicationReductionType(kind)
-    return made
+    chosen.Training.accumulationAndReplicationReductionType(kind)
+    return chosen
 
 
 def test_another_loss_scaling_leaves_the_step_as_it_is() -> None:
@@ -55,9 +55,9 @@ class _Half(torch.nn.Module):
 
 
 def automatic(accumulation: int = 1) -> poptorch.Options:
-    made = options(accumulation)
-    made.Training.setAutomaticLossScaling(True)
-    return made
+    chosen = options(accumulation)
+    chosen.Training.setAutomaticLossScaling(True)
+    return chosen
 
 
 @pytest.mark.parametrize("accumulation", [1, 2])

@@ -70,7 +70,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(kind: str, when: str) -> None:
     torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, file)
     for number in range(2, 4):
         model(*batch(number))
-    whole = weights(net)
+    uninterrupted = weights(net)
     model.destroy()
 
     file.seek(0)
@@ -88,7 +88,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(kind: str, when: str) -> None:
         optimizer.load_state_dict(saved["optimizer"])
     for number in range(2, 4):
         model(*batch(number))
-    assert equal(weights(other), whole)
+    assert equal(weights(other), uninterrupted)
     model.destroy()
 
 
@@ -109,10 +109,10 @@ def test_states_of_torch_are_those_of_eager_torch(kind: str) -> None:
     assert [set(state) for state in got.values()] == [set(state) for state in expected.values()]
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-6)
     # Steps on the host begin where the device ended.
-    for other, one in ((net, optimizer), (twin, eager)):
-        one.zero_grad()
-        other(*batch(5)).backward()
-        one.step()
+    for module, descent in ((net, optimizer), (twin, eager)):
+        descent.zero_grad()
+        module(*batch(5)).backward()
+        descent.step()
     torch.testing.assert_close(weights(net), weights(twin), rtol=1e-4, atol=1e-5)
     model.destroy()
 
@@ -160,7 +160,7 @@ def test_states_written_between_steps(capsys: Any) -> None:
     saved = copy.deepcopy(optimizer.state_dict())
     del saved["ipu_state"]["Accl1___model.fc.bias"]
     saved["ipu_state"]["Accl1___model.fc.weight"] = torch.full((2, 3), 100.0)
-    kept = optimizer.state_dict()["ipu_state"]["Accl1___model.fc.bias"]
+    velocity = optimizer.state_dict()["ipu_state"]["Accl1___model.fc.bias"]
     optimizer.load_state_dict(saved)
     assert "Accl1___model.fc.bias" not in optimizer.state_dict()["ipu_state"]
     model(x, y)
@@ -170,7 +170,7 @@ def test_states_written_between_steps(capsys: Any) -> None:
     twin(x, y).backward()
     after = weights(net)
     torch.testing.assert_close(after["fc.weight"], before["fc.weight"] - 0.5 * (100.0 + twin.fc.weight.grad))
-    torch.testing.assert_close(after["fc.bias"], before["fc.bias"] - 0.5 * (kept + twin.fc.bias.grad))
+    torch.testing.assert_close(after["fc.bias"], before["fc.bias"] - 0.5 * (velocity + twin.fc.bias.grad))
     model.destroy()
 
 
@@ -209,9 +209,9 @@ def test_a_new_optimizer_leaves_the_old_one_its_states() -> None:
     model(*batch(0))
     second = poptorch.optim.Adam(net.parameters(), lr=0.2)
     model.setOptimizer(second)
-    kept = first.state_dict()["ipu_state"]["Accl1___model.fc.weight"].clone()
+    velocity = first.state_dict()["ipu_state"]["Accl1___model.fc.weight"].clone()
     model(*batch(1))
-    assert torch.equal(first.state_dict()["ipu_state"]["Accl1___model.fc.weight"], kept)
+    assert torch.equal(first.state_dict()["ipu_state"]["Accl1___model.fc.weight"], velocity)
     assert float(second.state_dict()["ipu_state"]["Step___model.fc.weight"]) == 2.0
     model.setOptimizer(first)
     model(*batch(1))

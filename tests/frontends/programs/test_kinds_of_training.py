@@ -32,11 +32,11 @@ def in_eager(step: Any, optimizer: Any) -> Callable[..., Any]:
 
     def run(*inputs: Any) -> Any:
         optimizer.zero_grad()
-        made = step(*inputs)
-        loss = made[-1] if isinstance(made, tuple) else made
+        results = step(*inputs)
+        loss = results[-1] if isinstance(results, tuple) else results
         loss.backward()
         optimizer.step()
-        return made
+        return results
 
     return run
 
@@ -88,10 +88,10 @@ class _Variational(nn.Module):
 
     def forward(self, x: Any, noise: Any) -> Any:
         mean, log_variance = self.encoder(x).chunk(2, 1)
-        made = self.decoder(mean + noise * torch.exp(0.5 * log_variance))
+        image = self.decoder(mean + noise * torch.exp(0.5 * log_variance))
         divergence = -0.5 * (1 + log_variance - mean.pow(2) - log_variance.exp()).sum(1).mean()
-        loss = F.binary_cross_entropy_with_logits(made, x, reduction="sum") / len(x) + divergence
-        return torch.sigmoid(made), poptorch.identity_loss(loss, reduction="none")
+        loss = F.binary_cross_entropy_with_logits(image, x, reduction="sum") / len(x) + divergence
+        return torch.sigmoid(image), poptorch.identity_loss(loss, reduction="none")
 
 
 def test_a_variational_autoencoder() -> None:
@@ -110,8 +110,8 @@ class _Quantised(nn.Module):
         code = self.encoder(x)
         nearest = torch.cdist(code, self.book.weight).argmin(1)
         entry = self.book(nearest)
-        made = self.decoder(code + (entry - code).detach())
-        loss = (made - x).pow(2).mean() + (entry - code.detach()).pow(2).mean()
+        image = self.decoder(code + (entry - code).detach())
+        loss = (image - x).pow(2).mean() + (entry - code.detach()).pow(2).mean()
         loss = loss + 0.25 * (code - entry.detach()).pow(2).mean()
         return nearest.int(), poptorch.identity_loss(loss, reduction="none")
 
@@ -187,8 +187,8 @@ class _Regression(nn.Module):
         self.body = layers(6, 8, 2)
 
     def forward(self, x: Any, y: Any = None) -> Any:
-        made = self.body(x)
-        return made if y is None else (made, F.mse_loss(made, y))
+        scores = self.body(x)
+        return scores if y is None else (scores, F.mse_loss(scores, y))
 
 
 def test_a_moving_average_of_weights() -> None:

@@ -223,12 +223,8 @@ def copied(module: Any, wide: Any = None) -> Any:
 def _computed_tensors(module: Any) -> dict[int, Any]:
     """Copies of tensors that modules hold and that autograd made, which torch refuses to copy: what the old
     torch.nn.utils.weight_norm keeps as a weight. Each is computed again from its parts before it is read."""
-    held = (value for part in module.modules() for value in pytree.tree_leaves(vars(part)))
-    return {
-        id(one): one.detach().clone()
-        for one in held
-        if isinstance(one, torch.Tensor) and one.requires_grad and not one.is_leaf
-    }
+    tensors = (tensor for part in module.modules() for tensor in _tensors(vars(part)))
+    return {id(tensor): tensor.detach().clone() for tensor in tensors if tensor.requires_grad and not tensor.is_leaf}
 
 
 def _input(leaf: Any, wide: Any) -> Any:

@@ -57,7 +57,7 @@ def train(
     optimizer: Callable[[Any], Any], outfeed: IPUOutfeedQueue, rate: float = 0.1, **options: Any
 ) -> tuple[dict[str, Any], Any]:
     """(weights by name, what the outfeed got) of two updates with the gradients of three micro-batches."""
-    infeed, given = queue(), v1.placeholder(tf.float32, [])
+    infeed, rate_of_a_run = queue(), v1.placeholder(tf.float32, [])
 
     def model(lr: Any) -> Any:
         def trained(rate: Any, loss: Any, _: Any) -> Any:
@@ -68,11 +68,11 @@ def train(
             optimizer_function=trained, **options,
         )  # fmt: skip
 
-    done = compile(model, [given])
+    done = compile(model, [rate_of_a_run])
     sent = outfeed.dequeue()
     with v1.Session() as session:
         session.run([infeed.initializer, v1.global_variables_initializer()])
-        session.run(done, {given: rate})
+        session.run(done, {rate_of_a_run: rate})
         weights = {
             one.op.name: value
             for one, value in zip(v1.trainable_variables(), session.run(v1.trainable_variables()), strict=True)
@@ -119,16 +119,16 @@ def adam(rate: float) -> Callable[[int, Any], Any]:
     return update
 
 
-def check(found: dict[str, Any], weights: dict[str, Any]) -> None:
-    assert set(found) == set(weights)
+def check(trained: dict[str, Any], weights: dict[str, Any]) -> None:
+    assert set(trained) == set(weights)
     for name, values in weights.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(trained[name], values, rtol=1e-4, atol=1e-6)
 
 
 def test_stages_train_on_ipus_of_their_own(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    found, sent = train(lambda rate: v1.train.MomentumOptimizer(rate, 0.9), IPUOutfeedQueue(), outfeed_loss=True)
+    trained, sent = train(lambda rate: v1.train.MomentumOptimizer(rate, 0.9), IPUOutfeedQueue(), outfeed_loss=True)
     weights, losses = expected(momentum(0.1))
-    check(found, weights)
+    check(trained, weights)
     np.testing.assert_allclose(sent, losses, rtol=1e-4)
     assert "popvision: pipeline_schedule of pipelining_ops.pipeline changes nothing here" in capfd.readouterr().err
     busy = [computing_on(tmp_path, ipu) for ipu in (0, 1)]
@@ -149,9 +149,9 @@ def computing_on(folder: Path, ipu: int) -> set[str]:
 
 def test_each_ipu_updates_with_the_states_of_the_optimizer() -> None:
     options = {"reduction_method": "MEAN", "pipeline_schedule": PipelineSchedule.Sequential}
-    found, sent = train(v1.train.AdamOptimizer, IPUOutfeedQueue(), 0.01, outfeed_mask=[True, False, True], **options)
+    trained, sent = train(v1.train.AdamOptimizer, IPUOutfeedQueue(), 0.01, outfeed_mask=[True, False, True], **options)
     weights, losses = expected(adam(0.01), 1 / 3)
-    check(found, weights)
+    check(trained, weights)
     np.testing.assert_allclose(sent, losses, rtol=1e-4)
 
 
