@@ -34,9 +34,8 @@ def main(folder: Path) -> int:
     for path in (objects, generated, libraries):
         path.mkdir(parents=True, exist_ok=True)
     sources = [*sorted((NATIVE / "src").glob("*.cpp")), *generate.write(NATIVE / "include", generated)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = list(pool.map(lambda source: compile_source(source, objects, generated), sources))
-    if not all(compiled):
+    generate.write_changed(generated / "settings.txt", settings(generated))
+    if not compile_sources(sources, objects, generated):
         return 1
     link([objects / f"{source.stem}.o" for source in sources], libraries)
     for name in ("poplar", *LIBRARIES):
@@ -64,14 +63,32 @@ def compiler() -> str:
     return os.environ.get("CXX", "g++")
 
 
-def compile_source(source: Path, objects: Path, generated: Path) -> bool:
-    """Compile one source unless its object is newer than it and every header."""
-    target = objects / f"{source.stem}.o"
-    headers = [*(NATIVE / "include").rglob("*.hpp"), *(NATIVE / "src").glob("*.hpp"), *generated.glob("*.hpp")]
-    if target.exists() and target.stat().st_mtime > max(path.stat().st_mtime for path in (source, *headers)):
-        return True
+def compile_sources(sources: list[Path], objects: Path, generated: Path) -> bool:
+    """Compile sources whose objects are not newer than they, every header and a change of the settings."""
+    shared = [
+        *(NATIVE / "include").rglob("*.hpp"),
+        *(NATIVE / "src").glob("*.hpp"),
+        *(generated / name for name in ("tables.hpp", "settings.txt")),
+    ]
+    newest = max(path.stat().st_mtime for path in shared)
+    targets = {source: objects / f"{source.stem}.o" for source in sources}
+    old = [
+        source
+        for source, target in targets.items()
+        if not target.exists() or target.stat().st_mtime <= max(newest, source.stat().st_mtime)
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return all(list(pool.map(lambda source: compile_source(source, targets[source], generated), old)))
+
+
+def compile_source(source: Path, target: Path, generated: Path) -> bool:
     done = subprocess.run([compiler(), *flags(generated), "-c", str(source), "-o", str(target)], check=False)
     return done.returncode == 0
+
+
+def settings(generated: Path) -> str:
+    """What objects depend on beside sources: the compiler, its flags and the Python that the library is for."""
+    return "\n".join([compiler(), *flags(generated), sys.version])
 
 
 def flags(generated: Path) -> list[str]:

@@ -135,7 +135,8 @@ def _read_block(text: str, place: int, head: str, classes: tuple[str, ...], name
         return _read_scope(text, place + 1, classes, inner, header)
     if match := re.match(r"enum class (\w+)$", head):
         end = text.index("}", place)
-        members = [member.split("=")[0].strip() for member in text[place + 1 : end].split(",")]
+        members = [member.strip() for member in text[place + 1 : end].split(",")]
+        assert not any("=" in name for name in members), f"{match[1]}: members are converted by place, not by value"
         header.enumerations.append(Enumeration((*classes, match[1]), namespace, [name for name in members if name]))
         return end + 1
     if match := re.match(r"(?:class|struct)(?: POPLAR_API)? (\w+)(?: final)?(?:\s*:\s*(?:public )?([\w:]+))?$", head):
@@ -281,18 +282,18 @@ def write(include: Path, folder: Path) -> list[Path]:
         libraries.setdefault(name.split("/")[0], []).append((name, read(path.read_text(encoding="utf-8"))))
     headers = [header for library in libraries.values() for _, header in library]
     includes = {library: "".join(f"#include <{name}>\n" for name, _ in found) for library, found in libraries.items()}
-    own = '#include "convert.hpp"\n#include "poplibs.hpp"\n'
-    _write(folder / "tables.hpp", own + "".join(includes.values()) + tables(headers))
+    converters = '#include "convert.hpp"\n#include "poplibs.hpp"\n'
+    write_changed(folder / "tables.hpp", converters + "".join(includes.values()) + tables(headers))
     sources = [folder / "exceptions.cpp"]
-    _write(sources[0], "".join(includes.values()) + "#include <string>\n" + exceptions(headers))
+    write_changed(sources[0], "".join(includes.values()) + "#include <string>\n" + exceptions(headers))
     for library, found in libraries.items():
         if any(header.functions for _, header in found):
             sources.append(folder / f"forward_{library}.cpp")
-            _write(sources[-1], '#include "tables.hpp"\n' + "\n".join(forwarding(header) for _, header in found))
+            write_changed(sources[-1], '#include "tables.hpp"\n' + "\n".join(forwarding(header) for _, header in found))
     return sources
 
 
-def _write(path: Path, text: str) -> None:
+def write_changed(path: Path, text: str) -> None:
     """Write a file unless it holds the text already: what did not change is not compiled again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")

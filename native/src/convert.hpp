@@ -8,6 +8,7 @@
 #include <istream>
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -69,18 +70,19 @@ template <class T> struct Convert<T, std::enable_if_t<std::is_integral_v<T> && !
       return checked(PyLong_FromUnsignedLongLong(value));
   }
   static T from(const py::object &value) {
+    using Wide = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
     const py::object number = checked(PyNumber_Long(value.ptr()));
+    Wide wide;
     if constexpr (std::is_signed_v<T>)
-      return number_checked(static_cast<T>(PyLong_AsLongLong(number.ptr())));
+      wide = PyLong_AsLongLong(number.ptr());
     else
-      return number_checked(static_cast<T>(PyLong_AsUnsignedLongLong(number.ptr())));
-  }
-
-private:
-  static T number_checked(T value) {
-    if (value == static_cast<T>(-1) && PyErr_Occurred())
+      wide = PyLong_AsUnsignedLongLong(number.ptr());
+    if (wide == static_cast<Wide>(-1) && PyErr_Occurred())
       rethrow();
-    return value;
+    if (static_cast<Wide>(static_cast<T>(wide)) != wide)
+      throw poplar_error("The number " + std::to_string(wide) + " does not fit into " + std::to_string(sizeof(T)) +
+                         " bytes, which the C++ type of this result has.");
+    return static_cast<T>(wide);
   }
 };
 
@@ -94,17 +96,22 @@ template <class T> struct Convert<T, std::enable_if_t<std::is_floating_point_v<T
   }
 };
 
+/// Text of the program as Python's and back; bytes that are not UTF-8, as in names of files, are kept.
 py::object text_object(const char *data, std::size_t size);
+std::string text_of(py::handle value);
 
 template <> struct Convert<std::string> {
   static py::object to(const std::string &value) { return text_object(value.data(), value.size()); }
-  static std::string from(const py::object &value) { return py::str(value).cast<std::string>(); }
+  static std::string from(const py::object &value) { return text_of(value); }
 };
 
 template <> struct Convert<StringRef> {
   static py::object to(StringRef value) { return text_object(value.data(), value.size()); }
-  /// Kept for ever: the names of targets are few.
-  static StringRef from(const py::object &value) { return *new std::string(Convert<std::string>::from(value)); }
+  /// The characters are kept for ever: the names of targets are few.
+  static StringRef from(const py::object &value) {
+    static std::set<std::string> names; // under Python's lock
+    return *names.insert(text_of(value)).first;
+  }
 };
 
 template <class Range> py::object list_of(const Range &values) {
@@ -185,7 +192,7 @@ template <class E> struct Convert<E, std::enable_if_t<std::is_enum_v<E>>> {
     for (std::size_t i = 0; i < MembersOf<E>::count; ++i)
       if (to(static_cast<E>(i)).is(value))
         return static_cast<E>(i);
-    refuse_empty(MembersOf<E>::path);
+    throw poplar_error(text_of(value) + " has no name in C++.");
   }
 };
 
@@ -196,6 +203,12 @@ template <> struct Convert<void *> {
 };
 template <> struct Convert<const void *> {
   static py::object to(const void *value) { return pointer_object(value); }
+};
+template <> struct Convert<Memory> {
+  static py::object to(const Memory &value) {
+    return checked(PyMemoryView_FromMemory(static_cast<char *>(value.begin), static_cast<Py_ssize_t>(value.size),
+                                           PyBUF_WRITE));
+  }
 };
 
 // src/values.cpp

@@ -29,7 +29,7 @@ void rethrow_kept(py::object error) {
 }
 
 std::string text_attribute(py::handle error, const char *name) {
-  return py::str(py::getattr(error, name, py::str(""))).cast<std::string>();
+  return text_of(py::getattr(error, name, py::str("")));
 }
 
 ErrorInfo error_info(const py::handle &info) {
@@ -66,7 +66,7 @@ void keep_exception() {
     what = error.what();
   } catch (...) {
   }
-  py::object error = py::reinterpret_borrow<py::object>(PyExc_RuntimeError)(what);
+  py::object error = py::reinterpret_borrow<py::object>(PyExc_RuntimeError)(text_object(what.data(), what.size()));
   error.attr("kept") = py::capsule(new std::exception_ptr(std::current_exception()), KEPT, [](void *kept) {
     delete static_cast<std::exception_ptr *>(kept);
   });
@@ -77,7 +77,7 @@ void rethrow() {
   py::error_already_set raised;
   const py::object error = raised.value();
   rethrow_kept(error);
-  const std::string what = py::str(error).cast<std::string>();
+  const std::string what = text_of(error);
   for (const py::handle type : py::tuple(py::type::of(error).attr("__mro__")))
     throw_like(type.attr("__name__").cast<std::string>(), what, error);
   throw poplar_error(py::type::of(error).attr("__name__").cast<std::string>() + ": " + what);

@@ -26,7 +26,7 @@ template <class F> auto call_user(F function) {
 struct Writer {
   std::ostream *stream;
   std::size_t write(const py::object &text) {
-    const std::string bytes = text.cast<std::string>();
+    const std::string bytes = py::isinstance<py::bytes>(text) ? text.cast<std::string>() : text_of(text);
     call_user([&] { stream->write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
     return bytes.size();
   }

@@ -37,11 +37,12 @@ py::object Convert<popops::ReduceParams>::to(const popops::ReduceParams &value) 
 
 namespace popops {
 
-template <>
-void fill<double>(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, double fillValue,
-                  const poplar::DebugContext &debugContext) {
+void fill(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, const void *fillValue,
+          const poplar::TypeTraits &traits, const poplar::DebugContext &debugContext) {
   static poplar::bridge::Place place{"simulator.poplibs.popops", "fill"};
-  poplar::bridge::function<void>(place, graph, t, prog, fillValue, debugContext);
+  poplar::bridge::locked([&] {
+    poplar::bridge::call(place.get(), graph, t, prog, poplar::bridge::number_object(fillValue, traits), debugContext);
+  });
 }
 
 } // namespace popops

@@ -64,6 +64,12 @@ py::object text_object(const char *data, std::size_t size) {
   return checked(PyUnicode_DecodeUTF8(data, static_cast<Py_ssize_t>(size), "surrogateescape"));
 }
 
+std::string text_of(py::handle value) {
+  const py::object text = checked(PyObject_Str(value.ptr()));
+  const py::object bytes = checked(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
 py::object pointer_object(const void *pointer) {
   static Place c_void_p{"ctypes", "c_void_p"};
   return call(c_void_p.get(), reinterpret_cast<std::uintptr_t>(pointer));
@@ -156,8 +162,8 @@ namespace {
 /// The simulator's place of a line, one object for each line of the program.
 py::object place_object(const SourceLocation &location) {
   static Place place{"simulator.poplar", "SourceLocation"}, absolute{"os.path", "abspath"};
-  static std::map<std::pair<const char *, unsigned>, PyObject *> places;
-  PyObject *&object = places[{location.getFileName().data(), location.getLineNumber()}];
+  static std::map<std::pair<std::string, unsigned>, PyObject *> places;
+  PyObject *&object = places[{location.getFileName(), location.getLineNumber()}];
   if (object == nullptr)
     object = call(place.get(), Convert<std::string>::from(call(absolute.get(), location.getFileName())),
                   location.getLineNumber())

@@ -8,6 +8,7 @@ import importlib.util
 import re
 import sys
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from tests.cpp.building import ROOT
@@ -18,8 +19,8 @@ INCLUDE = ROOT / "native" / "include"
 LACKING = {"setInitCallback"}
 
 
-def _generate() -> Any:
-    spec = importlib.util.spec_from_file_location("native_generate", ROOT / "native" / "generate.py")
+def _native(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"native_{name}", ROOT / "native" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,7 +29,7 @@ def _generate() -> Any:
     return module
 
 
-GENERATE = _generate()
+GENERATE = _native("generate")
 
 
 def _has(owner: Any, name: str) -> bool:
@@ -70,3 +71,28 @@ def test_each_public_function_of_graph_and_engine_is_declared() -> None:
         rows = [row for row in csv.DictReader(file) if row["excluded"] != "private"]
     names = {row["python"].rpartition(".")[2] for row in rows} - {"__init__", "__del__", "getImpl"}
     assert names - declared == LACKING
+
+
+def test_another_python_or_flag_compiles_everything_again(tmp_path, monkeypatch) -> None:
+    build = _native("build")
+    source = tmp_path / "source.cpp"
+    source.touch()
+    (tmp_path / "tables.hpp").touch()
+    compiled = []
+
+    def compile_source(source: Path, target: Path, generated: Path) -> bool:
+        target.touch()
+        compiled.append(source)
+        return True
+
+    def build_with(flag: str) -> int:
+        monkeypatch.setattr(build, "flags", lambda generated: [flag])
+        GENERATE.write_changed(tmp_path / "settings.txt", build.settings(tmp_path))
+        assert build.compile_sources([source], tmp_path, tmp_path)
+        return len(compiled)
+
+    monkeypatch.setattr(build, "compile_source", compile_source)
+    assert build_with("-O1") == build_with("-O1") == 1
+    assert build_with("-O2") == 2
+    monkeypatch.setattr(build.sys, "version", "another Python")
+    assert build_with("-O2") == 3

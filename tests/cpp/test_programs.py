@@ -30,6 +30,7 @@ def test_a_graph_with_a_codelet_streams_and_reports(shell):
     assert variables["v1"]["file"] == str(source)
     assert '"v1"' in lines[variables["v1"]["line"] - 1]
     assert '"computeSet"' in lines[variables["computeSet"]["line"] - 1]
+    assert not [context for context in contexts if context["file"].endswith("Program.hpp")]
 
 
 def test_programs_are_values_and_graphs_are_shared_or_moved(shell):

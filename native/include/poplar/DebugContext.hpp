@@ -49,15 +49,18 @@ public:
   DebugNameAndId(const char *name) : name(name) {}
   DebugNameAndId(const DebugInfo &parent, std::string name = "") : name(std::move(name)), parent(parent) {}
   DebugNameAndId(const DebugNameAndId &above, StringRef below)
-      : name(above.name.empty() ? below.str() : above.name + "/" + below.str()), parent(above.parent) {}
+      : name(joined(above.name, below.str())), parent(above.parent) {}
   const std::string &getName() const { return name; }
   const DebugInfo &getParent() const { return parent; }
   std::string getPathName() const {
-    const std::string above = parent.share() ? parent.getPathName() : std::string();
-    return above.empty() ? name : name.empty() ? above : above + "/" + name;
+    return joined(parent.share() ? parent.getPathName() : std::string(), name);
   }
 
 private:
+  static std::string joined(const std::string &above, const std::string &below) {
+    return above.empty() ? below : below.empty() ? above : above + "/" + below;
+  }
+
   std::string name;
   DebugInfo parent;
 };

@@ -13,6 +13,17 @@
 
 namespace poplar {
 
+namespace bridge {
+/// Bytes of the program, whose number is compared with what is moved.
+struct Memory {
+  void *begin;
+  std::size_t size;
+};
+template <class T> Memory memory(const ArrayRef<T> &values) {
+  return {const_cast<T *>(values.data()), values.size() * sizeof(T)};
+}
+} // namespace bridge
+
 /// Bytes of scratch space of each worker thread.
 static const unsigned WORKER_SCRATCH_SIZE = 48;
 
@@ -95,13 +106,13 @@ public:
   template <class T>
   void copyFromRemoteBuffer(StringRef handle, gccs::ArrayRef<T> buffer, std::uint64_t repeatIndex,
                             unsigned replicationIndex = 0) {
-    copyFromRemoteBuffer(handle, const_cast<T *>(buffer.data()), repeatIndex, replicationIndex);
+    copyFromRemoteBuffer(handle, bridge::memory(buffer), repeatIndex, replicationIndex);
   }
   void copyToRemoteBuffer(void *w, StringRef handle, std::uint64_t repeatIndex, unsigned replicationIndex = 0);
   template <class T>
   void copyToRemoteBuffer(ArrayRef<T> buffer, StringRef handle, std::uint64_t repeatIndex,
                           unsigned replicationIndex = 0) {
-    copyToRemoteBuffer(const_cast<T *>(buffer.data()), handle, repeatIndex, replicationIndex);
+    copyToRemoteBuffer(bridge::memory(buffer), handle, repeatIndex, replicationIndex);
   }
 
   std::vector<std::string> listStreams() const;
@@ -117,6 +128,12 @@ public:
   void setPrintTensorStream(std::ostream &stream);
   OptionFlags getEngineOptions() const;
   void serializeExecutable(std::ostream &out) const;
+
+private:
+  void copyFromRemoteBuffer(StringRef handle, bridge::Memory buffer, std::uint64_t repeatIndex,
+                            unsigned replicationIndex);
+  void copyToRemoteBuffer(bridge::Memory buffer, StringRef handle, std::uint64_t repeatIndex,
+                          unsigned replicationIndex);
 };
 
 } // namespace poplar

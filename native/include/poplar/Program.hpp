@@ -37,20 +37,29 @@ public:
 
 /// Programs one after another.
 class Sequence : public Program {
-  template <class... T> struct AreOthers : std::false_type {};
+  template <class... T> struct ArePrograms : std::true_type {};
   template <class T, class... Rest>
-  struct AreOthers<T, Rest...>
+  struct ArePrograms<T, Rest...>
       : std::integral_constant<bool, std::is_base_of<Program, typename std::decay<T>::type>::value &&
-                                         (sizeof...(Rest) > 0 ||
-                                          !std::is_same<Sequence, typename std::decay<T>::type>::value)> {};
+                                         ArePrograms<Rest...>::value> {};
+
+  /// The first of several programs, and the user's line: no default argument can stand behind the others.
+  struct First {
+    template <class T, class = typename std::enable_if<ArePrograms<T>::value>::type>
+    First(T &&program, SourceLocation line = SourceLocation::Current())
+        : program(std::forward<T>(program)), line(line) {}
+    Program program;
+    SourceLocation line;
+  };
 
 public:
   explicit Sequence(std::shared_ptr<void> shared) : Program(std::move(shared)) {}
   Sequence(const DebugContext &debugContext = {});
   Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {}); // src/programs.cpp
   /// Sequence(Execute(a), Copy(b, c)).
-  template <class... T, class = typename std::enable_if<AreOthers<T...>::value>::type>
-  explicit Sequence(T &&...programs) : Sequence({std::forward<T>(programs)...}) {}
+  template <class... T, class = typename std::enable_if<ArePrograms<T...>::value>::type>
+  explicit Sequence(First first, T &&...others)
+      : Sequence({std::move(first.program), std::forward<T>(others)...}, DebugContext(first.line)) {}
   Sequence(const Sequence &other) = default;
   Sequence(Sequence &&other) noexcept = default;
   Sequence &operator=(const Sequence &other) = default;

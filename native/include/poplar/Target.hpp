@@ -46,6 +46,21 @@ public:
   unsigned getConvUnitMaxPipelineDepth(const Type &type) const;
   unsigned getConvUnitInputLoadElemsPerCycle(const Type &type) const;
   unsigned getConvUnitCoeffLoadBytesPerCycle() const;
+  unsigned getFp8InFp16OutConvUnitsPerTile() const;
+  unsigned getFp16InFp16OutConvUnitsPerTile() const;
+  unsigned getFp16InFp32OutConvUnitsPerTile() const;
+  unsigned getFp32InFp32OutConvUnitsPerTile() const;
+  unsigned getFp8ConvUnitMaxPipelineDepth() const;
+  unsigned getFp16ConvUnitMaxPipelineDepth() const;
+  unsigned getFp32ConvUnitMaxPipelineDepth() const;
+  unsigned getFp8ConvUnitInputLoadElemsPerCycle() const;
+  unsigned getFp16ConvUnitInputLoadElemsPerCycle() const;
+  unsigned getFp32ConvUnitInputLoadElemsPerCycle() const;
+  unsigned getNumTilesPerXBContext() const;
+  unsigned getNumContextsPerXB() const;
+  unsigned getTileHostExchangeXB(unsigned tile) const;
+  unsigned getTileHostExchangeContext(unsigned tile) const;
+  unsigned getTileHostExchangeContextPosition(unsigned tile) const;
   unsigned getTilesPerSharedExchangeBus() const;
   bool supportsExchangeBusSharing() const;
   unsigned getMaxIPUSyncDelay() const;
@@ -54,8 +69,11 @@ public:
   const std::vector<unsigned> getMemoryElementOffsets() const;
   unsigned getInterleavedMemoryElementIndex() const;
   unsigned getIpuLinkDomainSize() const;
+  unsigned getInstanceSize() const;
+  IpuLinkConfiguration getIpuLinkConfiguration() const;
+  IpuLinkTopology getIpuLinkTopology() const;
   bool getGatewayMode() const;
-  std::size_t hash() const;
+  std::size_t hash() const { return bridge::hash(*this); }
   Target createVirtualTarget(unsigned numIPUs, unsigned tilesPerIPU) const;
   static Target createCPUTarget(bool accurateHalf = false, unsigned numIPUs = 1);
   static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {});

@@ -59,6 +59,8 @@ poplar::Tensor createMatMulGroupedInputLHS(poplar::Graph &graph, const poplar::T
                                            const poplar::Type &outputType, POPLIN_SHAPES, POPLIN_REST);
 poplar::Tensor createMatMulGroupedInputRHS(poplar::Graph &graph, const poplar::Type &inputType,
                                            const poplar::Type &outputType, POPLIN_SHAPES, POPLIN_REST);
+poplar::Tensor createMatMulGroupedOutput(poplar::Graph &graph, const poplar::Type &inputType,
+                                         const poplar::Type &outputType, POPLIN_SHAPES, POPLIN_REST);
 poplar::Tensor transposeGroupedMatrix(const poplar::Tensor &A);
 
 } // namespace poplin

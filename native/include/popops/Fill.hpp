@@ -5,15 +5,16 @@
 
 namespace popops {
 
+void fill(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, const void *fillValue,
+          const poplar::TypeTraits &traits, const poplar::DebugContext &debugContext); // src/poplibs.cpp
+
 /// Write one value into every element.
 template <class FillValueType>
 void fill(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, FillValueType fillValue,
           const poplar::DebugContext &debugContext = {}) {
-  fill<double>(graph, t, prog, static_cast<double>(fillValue), debugContext);
+  static_assert(poplar::TypeTraits::isSimpleType<FillValueType>(), "fill takes a number");
+  fill(graph, t, prog, &fillValue, poplar::TypeTraits::make<FillValueType>(), debugContext);
 }
-template <>
-void fill<double>(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequence &prog, double fillValue,
-                  const poplar::DebugContext &debugContext); // src/poplibs.cpp
 
 } // namespace popops
 

@@ -1,6 +1,8 @@
 #ifndef poprand_RandomGen_hpp
 #define poprand_RandomGen_hpp
 
+#include <cmath>
+
 #include <poplar/Graph.hpp>
 
 #define POPRAND_REST poplar::program::Sequence &prog, const poplar::DebugContext &debugContext = {}
@@ -13,6 +15,8 @@ namespace poprand {
 
 poplar::Tensor uniform(POPRAND_BEGIN, double minVal, double maxVal, POPRAND_REST);
 poplar::Tensor normal(POPRAND_BEGIN, double mean, double stdDev, POPRAND_REST);
+poplar::Tensor logUniform(POPRAND_BEGIN, double minVal, double maxVal, poplar::program::Sequence &prog,
+                          double base = M_E, const poplar::DebugContext &debugContext = {});
 poplar::Tensor truncatedNormal(POPRAND_BEGIN, double mean, double stdDev, double alpha, POPRAND_REST);
 poplar::Tensor bernoulli(POPRAND_BEGIN, double prob, POPRAND_REST);
 poplar::Tensor dropout(poplar::Graph &graph, const poplar::Tensor *seed, const std::uint32_t seedModifier,

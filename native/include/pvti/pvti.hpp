@@ -1,4 +1,4 @@
-// libpvti: marks of the host program in a trace. Without PVTI_OPTIONS every call returns at once.
+// libpvti: marks of the host program in a trace. Without PVTI_OPTIONS a tracepoint costs nothing.
 #ifndef pvti_pvti_hpp
 #define pvti_pvti_hpp
 

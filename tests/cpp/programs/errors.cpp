@@ -96,6 +96,39 @@ void quarters() {
   }
 }
 
+/// Rows of a remote buffer are copied from and to as many elements as they have, never more.
+void remote_rows(const Device &device) {
+  Graph graph(device);
+  RemoteBuffer buffer = graph.addRemoteBuffer("rows", FLOAT, 3, 2);
+  Tensor t = graph.addVariable(FLOAT, {3}, VariableMappingMethod::LINEAR, "t");
+  Engine engine(graph, Sequence{Copy(buffer, t), Copy(t, buffer)});
+  engine.load(device);
+  const std::vector<float> row = {1, 2, 3};
+  engine.copyToRemoteBuffer<float>(row, "rows", 1);
+  std::vector<float> copy(3), small(2);
+  engine.copyFromRemoteBuffer<float>("rows", copy, 1);
+  assert(copy == row);
+  for (int way = 0; way < 2; ++way)
+    try {
+      way ? engine.copyFromRemoteBuffer<float>("rows", small, 1) : engine.copyToRemoteBuffer<float>(small, "rows", 1);
+      assert(false);
+    } catch (const stream_connection_error &) {
+    }
+}
+
+/// Names may have bytes that are not UTF-8, as names of files have.
+void foreign_bytes() {
+  Graph graph(IPUModel().createDevice());
+  try {
+    graph.addCodelets("no\xe9.cpp");
+    assert(false);
+  } catch (const poplar_error &error) {
+    assert(std::string(error.what()).find("no\xe9.cpp") != std::string::npos);
+  }
+  Tensor t = graph.addVariable(FLOAT, {1}, "\xe9");
+  assert(t.getVarStr().find("\xe9") != std::string::npos);
+}
+
 template <class Error, class F> void refuses(F wrong) {
   try {
     wrong();
@@ -113,6 +146,8 @@ int main() {
   modules();
   rearranged();
   quarters();
+  foreign_bytes();
+  remote_rows(IPUModel().createDevice());
   Graph graph(IPUModel().createDevice());
   Tensor t = graph.addVariable(FLOAT, {4}, "t");
   refuses<index_error>([&] { t.slice(2, 9); });

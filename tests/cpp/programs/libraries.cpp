@@ -42,6 +42,8 @@ namespace pe = popops::expr;
 
 namespace {
 
+const long long LARGE = (1ll << 60) + 1; // more digits than a double has
+
 /// Runs a program and reads its tensors of four floats.
 struct Results {
   explicit Results(Graph &graph) : graph(graph) {}
@@ -55,6 +57,9 @@ struct Results {
     Engine engine(graph, prog);
     engine.load(device);
     engine.run();
+    std::vector<long long> large(1);
+    engine.readTensor<long long>("large", large);
+    assert(large[0] == LARGE);
     for (unsigned i = 0; i < count; ++i) {
       std::vector<float> values(4);
       engine.readTensor<float>("result" + std::to_string(i), values);
@@ -106,6 +111,9 @@ void operations(const Device &device) {
   Tensor zeros = graph.clone(sums, "zeros");
   popops::zero(graph, zeros, prog);
   results.read(concat(zeros, zeros));
+  Tensor large = graph.addVariable(LONGLONG, {1}, VariableMappingMethod::LINEAR, "large");
+  graph.createHostRead("large", large);
+  popops::fill(graph, large, prog, LARGE);
   results.read(poprand::bernoulli(graph, nullptr, 0, a, FLOAT, 1.0, prog));
   results.print(device);
 }

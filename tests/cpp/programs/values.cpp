@@ -92,6 +92,14 @@ void tensors() {
   std::thread([copy] { assert(Tensor(copy).flatten().numElements() == 24); }).join();
 }
 
+void names_and_targets() {
+  const DebugNameAndId name("above");
+  assert(DebugContext(name).getPathName() == "above" && DebugContext(name, "below").getPathName() == "above/below");
+  for (unsigned tiles = 1; tiles < 12; ++tiles) // hashes of Python are signed
+    assert(Target::createIPUTarget(1, tiles, "ipu2").hash() == Target::createIPUTarget(1, tiles, "ipu2").hash());
+  assert(Target::createIPUTarget(1, "ipu2").getIpuLinkTopology() == IpuLinkTopology::Mesh);
+}
+
 void options() {
   OptionFlags flags{{"a", "1"}, {"b", "2"}};
   flags.set("b", "3");
@@ -108,6 +116,7 @@ int main() {
   copied_sequences();
   moved_graphs();
   tensors();
+  names_and_targets();
   options();
   try {
     Graph graph(Target::createIPUTarget(1, "ipu9"));

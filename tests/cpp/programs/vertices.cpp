@@ -62,7 +62,7 @@ int main() {
   DataStream in = graph.addHostToDeviceFIFO("in", FLOAT, 4);
   DataStream out = graph.addDeviceToHostFIFO("out", FLOAT, 4);
   graph.createHostRead("v2-read", v2);
-  Sequence streams{Copy(v2, out), Copy(in, v1), Execute(computeSet)};
+  Sequence streams(Copy(v2, out), Copy(in, v1), Execute(computeSet));
   prog.add(streams);
 
   Engine engine(graph, prog);
