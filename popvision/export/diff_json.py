@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 #: Changes when a key changes its meaning or is removed. 2.0: a row that one report lacks has 0 as that report's value,
-#: and a difference; both were null in 1.0.
-FORMAT_VERSION = "2.0"
+#: and a difference; both were null in 1.0. 3.0: "how" of a row is "matched" and "inReport".
+FORMAT_VERSION = "3.0"
 
 
 def diff_document(diff: ReportDiff, outcomes: list[Outcome], most: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _changes(changes: Changes, most: int) -> dict[str, Any]:
         "value": changes.about,
         "unit": changes.kind,
         "counts": counts | {"matched": len(matched)},
-        "matchedBy": {str(how): int(count) for how, count in matched["how"].value_counts().items()},
+        "matchedBy": {str(how): int(count) for how, count in matched["matched"].value_counts().items()},
         **{name: _rows(rows, most) for name, rows in parts.items()},
     }
 
@@ -120,7 +120,8 @@ def _rows(frame: DataFrame, most: int) -> list[dict[str, Any]]:
             "type": row["type"],
             "nameSource": row["name_source"],
             "nameTarget": row["name_target"],
-            "how": row["how"],
+            "matched": row["matched"],
+            "inReport": row["in_report"],
             "valueSource": _finite(row["value_source"]),
             "valueTarget": _finite(row["value_target"]),
             "difference": _finite(row["difference"]),

@@ -157,7 +157,7 @@ def _renamed_table(changes: Changes, most: int) -> TextTable:
 def _unmatched_table(changes: Changes, most: int) -> TextTable:
     rows: list[tuple[str, ...]] = []
     tones: list[int] = []
-    sides = (("only source", changes.only_source), ("only target", changes.only_target))
+    sides = (("source", changes.only_source), ("target", changes.only_target))
     for where, frame in sides:
         for row in (frame if most == 0 else frame.head(most)).to_dict("records"):
             values = [value_text(row[column], changes.kind) for column in ("value_source", "value_target")]
@@ -165,7 +165,7 @@ def _unmatched_table(changes: Changes, most: int) -> TextTable:
             tones.append(_tone(row["difference"]))
     total = sum(len(frame) for _, frame in sides)
     note = _count_note(changes, len(rows), total)
-    columns = ("Where", "Name", *_NUMBERS[:3])
+    columns = ("In", "Name", *_NUMBERS[:3])
     return TextTable(f"Unmatched {changes.title}", note, columns, rows, _NUMBERS[:3], tuple(tones))
 
 

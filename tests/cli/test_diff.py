@@ -77,9 +77,9 @@ def test_json_says_the_same(folder: Path) -> None:
 
 def test_a_row_that_one_report_lacks_is_0_there(folder: Path) -> None:
     document = json.loads(diff(folder, "--json", "--top", "0", target="hostile").stdout)
-    assert document["formatVersion"] == "2.0"
+    assert document["formatVersion"] == "3.0"
     (lost,) = document["changes"]["variables"]["onlySource"]
-    assert lost["target"] is None
+    assert (lost["target"], lost["matched"], lost["inReport"]) == (None, "", "source")
     assert lost["valueTarget"] == 0
     assert lost["difference"] == -lost["valueSource"] < 0
 

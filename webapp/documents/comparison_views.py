@@ -205,7 +205,8 @@ def _changes(changes: Changes, kind: str) -> Block:
     rows = [
         {
             "name": frame["name_source"].iat[row] or frame["name_target"].iat[row] or frame["type"].iat[row],
-            "how": frame["how"].iat[row],
+            "matched": frame["matched"].iat[row],
+            "in_report": frame["in_report"].iat[row],
             "source": value_text(values[0][row], changes.kind),
             "target": value_text(values[1][row], changes.kind),
             "difference": difference_text(difference[row], changes.kind),
@@ -238,7 +239,8 @@ def _changed_exchanges(context: ViewContext, other: ViewContext, names: Names) -
     rows = [
         {
             "name": table["name"][row],
-            "how": table["how"][row],
+            "matched": table["matched"][row],
+            "in_report": table["in_report"][row],
             "source": value_text(values[0][row], "bytes"),
             "target": value_text(values[1][row], "bytes"),
             "difference": difference_text(difference[row], "bytes"),
@@ -251,7 +253,8 @@ def _changed_exchanges(context: ViewContext, other: ViewContext, names: Names) -
 def _change_fields(kind: str) -> list[Field]:
     return [
         Field("name", "Name", kind),
-        Field("how", "Matched by"),
+        Field("matched", "Matched by"),
+        Field("in_report", "In"),
         Field("source", "Source"),
         Field("target", "Target"),
         Field("difference", "Difference"),

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from popvision.analysis.compare.join import join, most_different_first
 from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.execution.aggregation import GROUP_FIGURES, Names, aggregate, own_names
-from popvision.analysis.report.figure import Figure, Side, Table
-from popvision.analysis.report.figure_titles import viewer_frame
-from popvision.analysis.report.one_sided import both_in_full
+from popvision.analysis.report.figure import Table, headings
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 COMPARED = ("count", "self_cycles", "total_cycles", "total_tile_cycles")
 
 
-_SIDES: tuple[Side, Side] = ("source", "target")
+_IDS = ("name", *COMPARED)
 
 
 def compared_headings() -> Table:
     """`aggregate_both` without rows."""
-    figures = [Figure(id, GROUP_FIGURES[id], (), side=side) for id in COMPARED for side in _SIDES]
-    return Table("step_groups", [Figure("name", "text", ()), *figures])
+    nothing = headings("step_groups", GROUP_FIGURES).select(_IDS)
+    return join(nothing, nothing, "name")
 
 
 def aggregate_both(
@@ -41,19 +40,10 @@ def aggregate_both(
     largest change of total cycles first. Raises what `aggregate` raises."""
     source, target = reports
     shared_ipus = [ipu for ipu in ipus if ipu < target.reader.target().num_ipus]
-    rows = viewer_frame(aggregate(source, ipus, *windows[0], by))
-    others = viewer_frame(aggregate(target, shared_ipus, *windows[1], by, _partners_names(source, target)))
-    frame = rows.merge(others, on="name", how="outer", suffixes=("_source", "_target"), indicator="in")
-    absent = ((frame["in"] == "right_only").to_numpy(), (frame["in"] == "left_only").to_numpy())
+    rows = aggregate(source, ipus, *windows[0], by).select(_IDS)
+    others = aggregate(target, shared_ipus, *windows[1], by, _partners_names(source, target)).select(_IDS)
     ran = bool(source.reader.runs().name), bool(target.reader.runs().name)
-    for id in COMPARED:
-        counted = both_in_full(frame[f"{id}_source"], frame[f"{id}_target"], absent, GROUP_FIGURES[id], ran)
-        frame[f"{id}_source"], frame[f"{id}_target"] = counted
-    change = frame["total_cycles_target"].fillna(0) - frame["total_cycles_source"].fillna(0)
-    order = change.abs().sort_values(ascending=False, kind="stable").index
-    frame = frame.loc[order].reset_index(drop=True)
-    figures = [Figure(id, GROUP_FIGURES[id], frame[f"{id}_{side}"], side=side) for id in COMPARED for side in _SIDES]
-    return Table("step_groups", [Figure("name", "text", frame["name"]), *figures])
+    return most_different_first(join(rows, others, "name", recorded=ran), "total_cycles")
 
 
 def _partners_names(source: ReportSource, target: ReportSource) -> Names:

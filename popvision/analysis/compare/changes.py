@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from popvision.analysis.compare.join import SIDES, join, with_rule
 from popvision.analysis.compare.matching import (
-    HOW,
     Matching,
     match_compute_sets,
     match_programs,
@@ -23,8 +24,8 @@ from popvision.analysis.compare.matching import (
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.report.columns import programs_of, stored_variables
-from popvision.analysis.report.figure import Unit
-from popvision.analysis.report.one_sided import both_in_full
+from popvision.analysis.report.figure import Figure, Table, Unit
+from popvision.analysis.report.one_sided import numbers_of
 from popvision.arrays import Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Changes:
     source, target       rows in the reports (program ids, tiles ...), -1 = not there
     type                 program type, "" elsewhere
     name_source, name_target
-    how                  one of matching.HOW, "only source" or "only target"
+    matched, in_report   as in every joined table (join.py)
     value_source, value_target, difference    in the unit `kind`; 0 = not there, NaN = not recorded
     """
 
@@ -63,7 +64,7 @@ class Changes:
     @property
     def renamed(self) -> DataFrame:
         """Rows matched by order whose names differ."""
-        return self.frame[(self.frame["how"] == "order") & (self.frame["name_source"] != self.frame["name_target"])]
+        return self.frame[(self.frame["matched"] == "order") & (self.frame["name_source"] != self.frame["name_target"])]
 
     @property
     def only_source(self) -> DataFrame:
@@ -177,36 +178,36 @@ def _changes(
 ) -> Changes:
     import pandas as pd
 
-    pairs, gone, new = len(matching.source), len(matching.only_source), len(matching.only_target)
-    rows = np.concatenate([matching.source, matching.only_source, np.full(new, -1, np.int64)])
-    others = np.concatenate([matching.target, np.full(gone, -1, np.int64), matching.only_target])
-    before, after = _values_at(values[0], rows), _values_at(values[1], others)
-    if what != "tiles":  # a tile is a place, and no part of a sum
-        before, after = both_in_full(before, after, (rows < 0, others < 0), _UNITS[kind])
-    how = [HOW[each] for each in matching.how.tolist()] + ["only source"] * gone + ["only target"] * new
-    kinds = [""] * len(rows)
-    if types is not None:
-        kinds = [types[0][a] if a >= 0 else types[1][b] for a, b in zip(rows.tolist(), others.tolist(), strict=True)]
+    key = "tile" if what == "tiles" else "row"
+    tables = [
+        Table(
+            what,
+            [
+                Figure(key, "id", np.arange(len(names[side]))),
+                Figure("type", "text", types[side] if types else [""] * len(names[side])),
+                Figure(f"name_{name}", "text", names[side]),
+                Figure("value", _UNITS[kind], values[side]),
+            ],
+        )
+        for side, name in enumerate(SIDES)
+    ]
+    both = with_rule(join(tables[0], tables[1], key, matching), key, matching)
+    before, after = (numbers_of(both.column("value", side=side).values) for side in SIDES)
     frame = pd.DataFrame(
         {
-            "source": rows,
-            "target": others,
-            "type": pd.Series(kinds, dtype=object),
-            "name_source": pd.Series([names[0][row] if row >= 0 else "" for row in rows.tolist()], dtype=object),
-            "name_target": pd.Series([names[1][row] if row >= 0 else "" for row in others.tolist()], dtype=object),
-            "how": how,
+            "source": _rows(both[key]),
+            "target": _rows(both[f"target_{key}"]),
+            **{id: pd.Series(both[id], dtype=object) for id in ("type", "name_source", "name_target")},
+            "matched": both["matched"],
+            "in_report": both["in_report"],
             "value_source": before,
             "value_target": after,
             "difference": after - before,
         }
     )
-    assert len(frame) == pairs + gone + new
     return Changes(what, kind, about, frame)
 
 
-def _values_at(values: Any, rows: Int64Array) -> Float64Array:
-    """Values of the rows, NaN where there is none."""
-    taken = np.full(len(rows), np.nan)
-    known = rows >= 0
-    taken[known] = np.asarray(values, np.float64)[rows[known]]
-    return taken
+def _rows(ids: npt.ArrayLike) -> Int64Array:
+    """The ids, -1 where there is none."""
+    return np.nan_to_num(numbers_of(ids), nan=-1).astype(np.int64)

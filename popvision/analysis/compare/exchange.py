@@ -6,23 +6,22 @@ their id; messages of tiles that only one machine has are left out and counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.compare.matching import HOW, match_programs
+from popvision.analysis.compare.join import join, most_different_first, with_rule
+from popvision.analysis.compare.matching import match_programs
 from popvision.analysis.exchange.host import host_copies
 from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.exchange.messages import Messages, heaviest, in_order, messages_of, ranks, sum_messages
 from popvision.analysis.exchange.table import MOST_PAIRS, ends_of, exchange_programs_table
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure import Figure, Side, Table
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import NotRecordedError
-from popvision.analysis.report.one_sided import both_in_full, numbers_of
 from popvision.analysis.report.tiles import target_of
-from popvision.arrays import Float64Array, Int64Array
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -72,72 +71,23 @@ def difference_messages(source: ReportSource, target: ReportSource, program: int
 
 
 def compared_exchanges(source: ReportSource, target: ReportSource) -> Table:
-    """Exchange programs of both reports: program, target_program, type, name, how (the rule that matched them, else
-    "only source" or "only target"), and COMPARED of either side, 0 in the report that lacks the program, missing (NaN)
-    where a figure was not recorded. Most changed bytes first."""
-    tables = exchange_programs_table(source), exchange_programs_table(target)
-    return _compare_tables(source, target, tables, ["type", "name"], COMPARED, by="total")
+    """Exchange programs of both reports, matched as programs are: COMPARED of either side, the most different total
+    first."""
+    return _compared(source, target, exchange_programs_table, ("program", "type", "name", *COMPARED), by="total")
 
 
 def compared_host_copies(source: ReportSource, target: ReportSource) -> Table:
-    """Copies between host and device of both reports: program, target_program, name, how and COMPARED_COPIES of either
-    side as `compared_exchanges`; most changed cycles of the transfer first."""
-    tables = host_copies(source), host_copies(target)
-    return _compare_tables(source, target, tables, ["name"], COMPARED_COPIES, by="mid")
+    """Copies between host and device of both reports: COMPARED_COPIES of either side, the most different cycles of the
+    transfer first."""
+    return _compared(source, target, host_copies, ("program", "name", *COMPARED_COPIES), by="mid")
 
 
-def _compare_tables(
-    source: ReportSource,
-    target: ReportSource,
-    tables: tuple[Table, Table],
-    texts: Sequence[str],
-    ids: Sequence[str],
-    by: str,
+def _compared(
+    source: ReportSource, target: ReportSource, read: Callable[[ReportSource], Table], ids: Sequence[str], by: str
 ) -> Table:
-    """Rows of both tables, matched by their figure `program`; largest change of the figure `by` first, rows where it
-    is not known last."""
-    pairs = _pair_rows(source, target, tables)
-    rows = [np.asarray([pair[side] for pair in pairs], np.int64) for side in (0, 1)]
-    columns = [
-        {id: _numbers_at(table[id], at) for id in ("program", *ids)} for table, at in zip(tables, rows, strict=True)
-    ]
-    absent = rows[0] < 0, rows[1] < 0
-    for id in ids:
-        counted = both_in_full(columns[0][id], columns[1][id], absent, tables[0].column(id).unit)
-        columns[0][id], columns[1][id] = counted
-    change = np.abs(columns[1][by] - columns[0][by])
-    order = np.argsort(-np.nan_to_num(change, nan=-1.0), kind="stable")
-    places = [(0, one) if one >= 0 else (1, other) for one, other, _ in pairs]
-    figures = [
-        Figure("program", "id", columns[0]["program"][order]),
-        Figure("target_program", "id", columns[1]["program"][order]),
-    ]
-    for id in texts:
-        values = [tables[places[row][0]][id][places[row][1]] for row in order.tolist()]
-        figures.append(Figure(id, "text", values))
-    figures.append(Figure("how", "text", [pairs[row][2] for row in order.tolist()]))
-    sides: tuple[Side, Side] = ("source", "target")
-    for id in ids:
-        for side, of_side in zip(sides, columns, strict=True):
-            figures.append(replace(tables[0].column(id), values=of_side[id][order], side=side))
-    return Table(tables[0].id, figures)
-
-
-def _pair_rows(source: ReportSource, target: ReportSource, tables: tuple[Table, Table]) -> list[tuple[int, int, str]]:
-    """(row of the source or -1, row of the target or -1, rule that matched them or the only report with the row)."""
-    source_programs, target_programs = (np.asarray(table["program"], np.int64).tolist() for table in tables)
-    row_of_target = {program: row for row, program in enumerate(target_programs)}
     matching = match_programs(source, target)
-    partners = zip(matching.source.tolist(), matching.target.tolist(), matching.how.tolist(), strict=True)
-    matched = {one: (row_of_target[other], HOW[how]) for one, other, how in partners if other in row_of_target}
-    pairs = [(row, *matched.get(program, (-1, "only source"))) for row, program in enumerate(source_programs)]
-    taken = {other for _, other, _ in pairs}
-    return pairs + [(-1, other, "only target") for other in range(len(target_programs)) if other not in taken]
-
-
-def _numbers_at(values: Any, rows: Int64Array) -> Float64Array:
-    """Values at rows as numbers, NaN where a row is -1."""
-    return np.append(numbers_of(values), np.nan)[rows]
+    both = join(read(source).select(ids), read(target).select(ids), "program", matching)
+    return most_different_first(with_rule(both, "program", matching), by)
 
 
 def compared_pairs(source: ReportSource, target: ReportSource, program: int) -> Table:

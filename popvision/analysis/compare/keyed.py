@@ -49,7 +49,7 @@ class Pairing:
             free_keys = self._free(free_keys)
         if np.intersect1d(free_keys[0][free_keys[0] >= 0], free_keys[1][free_keys[1] >= 0]).size:
             self._in_order(free_keys, how)
-            self.add(*_kth_with_kth(self._free(free_keys)), how)
+            self.add(*kth_with_kth(self._free(free_keys)), how)
 
     def _free(self, keys: tuple[Int64Array, ...]) -> tuple[Int64Array, Int64Array]:
         return np.where(self.target_of < 0, keys[0], -1), np.where(self.source_of < 0, keys[1], -1)
@@ -63,7 +63,7 @@ class Pairing:
         codes = np.unique(np.concatenate(both), axis=0, return_inverse=True)[1].reshape(-1)
         one, other = (np.full(len(key), -1, np.int64) for key in keys)
         one[rows[0]], other[rows[1]] = codes[: len(rows[0])], codes[len(rows[0]) :]
-        source, target = _kth_with_kth((one, other))
+        source, target = kth_with_kth((one, other))
         size = max(int(keys[0].max(initial=0)), int(keys[1].max(initial=0))) + 1
         smaller = np.minimum(*(np.bincount(key[key >= 0], minlength=size) for key in keys))
         complete = np.bincount(keys[0][source], minlength=size) == smaller
@@ -94,7 +94,7 @@ def _standing_once(keys: Int64Array) -> Int64Array:
     return np.asarray(np.sort(first[(counts == 1) & (values >= 0)]), np.int64)
 
 
-def _kth_with_kth(keys: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
+def kth_with_kth(keys: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
     """The k-th row of each key with the k-th row of the same key on the other side."""
     numbered = [_number_repeats(key) for key in keys]
     shift = 1 + max(int(count.max(initial=0)) for _, count in numbered)

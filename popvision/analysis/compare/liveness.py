@@ -8,25 +8,23 @@ figure is missing (NaN) where it was not recorded, and on the side where an inde
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from popvision.analysis.compare.align import align
-from popvision.analysis.compare.matching import match_programs, match_variables
-from popvision.analysis.liveness.curve import curve
-from popvision.analysis.liveness.steps import cycles_table, flops_table, program_names, vertices_table
+from popvision.analysis.compare.join import SIDES, join
+from popvision.analysis.compare.matching import match_programs, match_variables, pairs_of
+from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.report.columns import liveness
-from popvision.analysis.report.figure import Figure, Table
-from popvision.analysis.report.one_sided import both_in_full
+from popvision.analysis.report.figure import Table
+from popvision.analysis.report.one_sided import numbers_of
 from popvision.analysis.report.tiles import Where
-from popvision.arrays import Float64Array, Int64Array
+from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
 
@@ -72,50 +70,17 @@ def only_target(source: ReportSource, target: ReportSource, by: str = "index") -
 
 
 def curve_pair(source: ReportSource, target: ReportSource, where: Where, by: str = "index") -> Table:
-    """A row per index of either report: liveness_index, target_index, step, program, target_program, then of either
-    side not_always_live_bytes and live_bytes; the target's own rows stand at the end."""
-    source_curve, target_curve = curve(source, where), curve(target, where)
-    paired = match_indices(source, target, by)
-    alone = only_target(source, target, by)
-    rows = np.concatenate([np.arange(len(paired)), np.full(len(alone), -1)])
-    partners = np.concatenate([paired, alone])
-    names = [*program_names(source, source_curve.program), *program_names(target, target_curve.program[alone])]
-    figures = [
-        Figure("liveness_index", "id", _or_missing(np.arange(len(paired)), rows)),
-        Figure("target_index", "id", _or_none(partners)),
-        Figure("step", "text", names),
-        Figure("program", "id", _or_missing(source_curve.program, rows)),
-        Figure("target_program", "id", _or_missing(target_curve.program, partners)),
-    ]
-    for id, always in (
-        ("not_always_live_bytes", (0, 0)),
-        ("live_bytes", (source_curve.always_live, target_curve.always_live)),
-    ):
-        source_live = _or_missing(source_curve.not_always_live + always[0], rows)
-        other = _or_missing(target_curve.not_always_live + always[1], partners)
-        figures += [Figure(id, "bytes", source_live, side="source"), Figure(id, "bytes", other, side="target")]
-    return Table("liveness_curve", figures)
-
-
-def _or_none(rows: Int64Array) -> Float64Array:
-    return np.where(rows >= 0, rows, np.nan)
-
-
-def _or_missing(values: Int64Array, rows: Int64Array) -> Float64Array:
-    """values[row], NaN where row is -1."""
-    if not len(values):
-        return np.full(len(rows), np.nan)
-    return np.where(rows >= 0, values[np.maximum(rows, 0)], np.nan)
+    """Indices of either report, those of the target alone at the end: liveness_index, program (both of either side),
+    step, and of either side not_always_live_bytes and live_bytes."""
+    matching = pairs_of(match_indices(source, target, by), len(liveness(target).program))
+    return join(curve_table(source, where), curve_table(target, where), "liveness_index", matching)
 
 
 def always_live_pair(source: ReportSource, target: ReportSource, where: Where) -> Table:
-    """name, variable, target_variable, and size_bytes of either side: always-live variables of either report, largest
-    first; 0 where that report has no such variable or it is not always live there."""
-    tables = [always_live_table(report, where) for report in (source, target)]
-    frames = [_frame(name=each["name"], variable=each["variable"], bytes=each["size_bytes"]) for each in tables]
-    both = _variables(source, target, (frames[0], frames[1]), ["bytes"])
-    both = both.fillna({"bytes_source": 0, "bytes_target": 0})
-    return Table("always_live_variables", [*_who(both), *_both_sides(both, "bytes")])
+    """Always-live variables of either report, largest first: name, variable, target_variable, and size_bytes of either
+    side, 0 where that report has no such variable or it is not always live there."""
+    tables = [_summed(always_live_table(report, where)) for report in (source, target)]
+    return _largest_first(join(tables[0], tables[1], "variable", match_variables(source, target)))
 
 
 def live_pair(
@@ -125,86 +90,39 @@ def live_pair(
     target_variable, then of either side size_bytes at each index "i". Where an index has no partner the target's column
     is missing; a variable that a report lacks, or that is not live at its index, counts 0 there."""
     paired = match_indices(source, target, by)
-    count = len(paired)
-    source_indices = [index if index < count else -1 for index in indices]
-    partners = [int(paired[index]) if index < count else -1 for index in indices]
-    frames = []
-    for report, own in ((source, source_indices), (target, partners)):
-        table = live_table(report, [*dict.fromkeys(index for index in own if index >= 0)], where)
-        frame = _frame(name=table["name"], variable=table["variable"])
-        for index, own_index in zip(indices, own, strict=True):
-            frame[str(index)] = table.column("size_bytes", str(own_index)).values if own_index >= 0 else np.nan
-        frames.append(frame)
-    both = _variables(source, target, (frames[0], frames[1]), [str(index) for index in indices])
-    _fill_partners(source, target, both)
-    for index, place, partner in zip(indices, source_indices, partners, strict=True):
-        for side, there in (("source", place >= 0), ("target", partner >= 0)):
-            if there:
-                both[f"{index}_{side}"] = both[f"{index}_{side}"].fillna(0)
-    sides = [figure for index in indices for figure in _both_sides(both, str(index), str(index))]
-    return Table("live_variables", [*_who(both), *sides])
+    mine = [index if index < len(paired) else -1 for index in indices]
+    partners = [int(paired[index]) if index < len(paired) else -1 for index in indices]
+    tables = [_live(report, of_report, indices, where) for report, of_report in ((source, mine), (target, partners))]
+    return _largest_first(join(tables[0], tables[1], "variable", match_variables(source, target)))
 
 
-def _frame(**columns: Any) -> pd.DataFrame:
+def _live(source: ReportSource, indices: Sequence[int], places: Sequence[int], where: Where) -> Table:
+    """name, variable, and size_bytes at `indices`, called `places`; without those that are -1."""
+    table = live_table(source, [*dict.fromkeys(index for index in indices if index >= 0)], where)
+    sizes = [
+        replace(table.column("size_bytes", str(index)), place=str(place))
+        for index, place in zip(indices, places, strict=True)
+        if index >= 0
+    ]
+    return _summed(Table(table.id, [table.column("name"), table.column("variable"), *sizes]))
+
+
+def _summed(table: Table) -> Table:
+    """The table with the sizes of rows of equal variable and name added up, in the order of the first."""
     import pandas as pd
 
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame({place: figure.values for place, figure in enumerate(table)})
+    sums = frame.groupby([0, 1], sort=False, as_index=False).sum()
+    return Table(table.id, [replace(figure, values=sums[place]) for place, figure in enumerate(table)])
 
 
-def _who(both: pd.DataFrame) -> list[Figure]:
-    return [
-        Figure("name", "text", both["name"]),
-        Figure("variable", "id", both["variable"]),
-        Figure("target_variable", "id", both["target_variable"]),
-    ]
-
-
-def _both_sides(both: pd.DataFrame, column: str, place: str = "") -> list[Figure]:
-    return [
-        Figure("size_bytes", "bytes", both[f"{column}_source"], place, "source"),
-        Figure("size_bytes", "bytes", both[f"{column}_target"], place, "target"),
-    ]
-
-
-def _fill_partners(source: ReportSource, target: ReportSource, both: pd.DataFrame) -> None:
-    """Gives rows of variables that are live in one report only the id of the partner that the other report has."""
-    matching = match_variables(source, target)
-    for own, other, partner in (
-        ("variable", "target_variable", matching.target_rows()),
-        ("target_variable", "variable", matching.source_rows()),
-    ):
-        ids = both[own].fillna(-1).to_numpy(dtype=np.int64)
-        partners = np.append(partner, -1)[ids]
-        not_live = both[other].isna().to_numpy() & (partners >= 0)
-        both.loc[not_live, other] = partners[not_live]
-
-
-def _variables(
-    source: ReportSource, target: ReportSource, frames: tuple[pd.DataFrame, pd.DataFrame], figures: list[str]
-) -> pd.DataFrame:
-    """Two frames of variables joined: by matched variable, else by name; equal names are added up before."""
-    source_rows, target_rows = (
-        frame.groupby(["variable", "name"], sort=False, as_index=False).sum(min_count=1) for frame in frames
-    )
-    # Row -1 (no variable) takes the last element: no partner either.
-    partner = np.append(match_variables(source, target).target_rows(), -1)[
-        source_rows["variable"].to_numpy(dtype=np.int64)
-    ]
-    source_rows["key"] = [
-        f"#{there}" if there >= 0 else (name if own < 0 else f"source {own}")
-        for own, there, name in zip(source_rows["variable"], partner, source_rows["name"], strict=True)
-    ]
-    target_rows["key"] = [
-        f"#{own}" if own >= 0 else name for own, name in zip(target_rows["variable"], target_rows["name"], strict=True)
-    ]
-    target_rows = target_rows.rename(columns={"variable": "target_variable", "name": "target_name"})
-    both = source_rows.merge(target_rows, on="key", how="outer", suffixes=("_source", "_target"), sort=False)
-    names = zip(both["name"], both["target_name"], strict=True)
-    both["name"] = [own if isinstance(own, str) else other for own, other in names]
-    larger = both[[f"{figures[0]}_source", f"{figures[0]}_target"]].max(axis=1) if figures else both["variable"]
-    both = both.iloc[np.argsort(-larger.fillna(-1).to_numpy(), kind="stable")]
-    columns = [f"{figure}_{side}" for figure in figures for side in ("source", "target")]
-    return both[["name", "variable", "target_variable", *columns]].reset_index(drop=True)
+def _largest_first(table: Table) -> Table:
+    """By the larger side of the first figure that has sides."""
+    first = next((figure for figure in table if figure.side), None)
+    if first is None:
+        return table
+    sizes = [numbers_of(table.column(first.id, first.place, side).values) for side in SIDES]
+    return table.take(np.argsort(-np.fmax(np.fmax(*sizes), -1), kind="stable"))
 
 
 def vertices_pair(
@@ -213,71 +131,35 @@ def vertices_pair(
     """Vertices at an index and at its partner, types matched by name: name, kind, and instances and state_bytes of
     either side, 0 of a type that does not run there, missing where the index has no partner."""
     partner = int(match_indices(source, target, by)[index])
-    frames = []
-    for report, own, where in ((source, index, tiles[0]), (target, partner, tiles[1])):
-        table = vertices_table(report, [own] if own >= 0 else [], where)
-        sizes = {id: table[id] if own >= 0 else np.empty(0, np.int64) for id in ("instances", "state_bytes")}
-        frames.append(_frame(name=table["name"], kind=table["kind"], **sizes))
-    both = frames[0].merge(frames[1], on=["name", "kind"], how="outer", suffixes=("_source", "_target"))
-    sides = ["source", "target"] if partner >= 0 else ["source"]
-    both = both.fillna({f"{id}_{side}": 0 for id in ("instances", "state_bytes") for side in sides})
-    return Table(
-        "live_vertices",
-        [
-            Figure("name", "text", both["name"]),
-            Figure("kind", "text", both["kind"]),
-            Figure("instances", "count", both["instances_source"], side="source"),
-            Figure("state_bytes", "bytes", both["state_bytes_source"], side="source"),
-            Figure("instances", "count", both["instances_target"], side="target"),
-            Figure("state_bytes", "bytes", both["state_bytes_target"], side="target"),
-        ],
-    )
+    found = [
+        vertices_table(report, [own] if own >= 0 else [], where).at_places({f"index {own}": ""})
+        for report, own, where in ((source, index, tiles[0]), (target, partner, tiles[1]))
+    ]
+    return join(found[0], found[1], ("name", "kind"))
 
 
 def cycles_pair(
     source: ReportSource, target: ReportSource, indices: Sequence[int], tiles: tuple[range, range], by: str = "index"
 ) -> Table:
-    """A row per index: liveness_index, target_index, step, and longest_cycles, mean_cycles, balance of either side."""
-    import pandas as pd
-
-    paired = match_indices(source, target, by)[list(indices)]
-    source_table = cycles_table(source, indices, tiles[0])
-    target_table = cycles_table(target, paired[paired >= 0].tolist(), tiles[1])
-    figures = [
-        source_table.column("liveness_index"),
-        Figure("target_index", "id", _or_none(paired)),
-        source_table.column("step"),
-    ]
-    for id in ("longest_cycles", "mean_cycles", "balance"):
-        values = pd.Series(np.full(len(paired), np.nan))
-        values[paired >= 0] = np.asarray(target_table[id], np.float64)
-        figures += [
-            replace(source_table.column(id), side="source"),
-            replace(target_table.column(id), values=values, side="target"),
-        ]
-    return Table("cycle_estimates", figures)
+    """A row per index: liveness_index, target_liveness_index, step, and of either side longest_cycles, mean_cycles and
+    balance."""
+    partner = match_indices(source, target, by)
+    there = partner[list(indices)]
+    ids = ("liveness_index", "step", "longest_cycles", "mean_cycles", "balance")
+    return join(
+        cycles_table(source, indices, tiles[0]).select(ids),
+        cycles_table(target, there[there >= 0].tolist(), tiles[1]).select(ids),
+        "liveness_index",
+        pairs_of(partner, len(liveness(target).program)),
+    )
 
 
 def flops_pair(source: ReportSource, target: ReportSource, index: int, by: str = "index") -> Table:
     """Floating point operations at an index and its partner: name ("Total" first), flops of either side,
     0 of a type that does not run there."""
     partner = int(match_indices(source, target, by)[index])
-    frames = []
-    for report, own in ((source, index), (target, partner)):
-        table = flops_table(report, [own] if own >= 0 else [])
-        flops = table["flops"].to_numpy(float, na_value=np.nan) if own >= 0 else np.full(len(table), np.nan)
-        frames.append(_frame(name=table["name"], flops=flops))
-    both = frames[0].merge(frames[1], on="name", how="outer", suffixes=("_source", "_target"), indicator="in")
-    if partner >= 0:
-        absent = ((both["in"] == "right_only").to_numpy(), (both["in"] == "left_only").to_numpy())
-        counted = both_in_full(both["flops_source"], both["flops_target"], absent, "flops")
-        both["flops_source"], both["flops_target"] = counted
-    both = both.iloc[np.argsort((both["name"] != "Total").to_numpy(), kind="stable")].reset_index(drop=True)
-    return Table(
-        "flop_estimates",
-        [
-            Figure("name", "text", both["name"]),
-            Figure("flops", "flops", both["flops_source"], side="source"),
-            Figure("flops", "flops", both["flops_target"], side="target"),
-        ],
-    )
+    found = [
+        flops_table(report, [own] if own >= 0 else []).at_places({f"index {own}": ""})
+        for report, own in ((source, index), (target, partner))
+    ]
+    return join(found[0], found[1], "name")

@@ -110,6 +110,18 @@ def match_tiles(source: ReportSource, target: ReportSource) -> Matching:
     return source.kept.beside(target).once("tiles", read)
 
 
+def pairs_of(partner: Int64Array, count: int) -> Matching:
+    """The matching with these partners in a target of `count` rows, -1 = none: by order."""
+    rows = np.flatnonzero(partner >= 0)
+    return Matching(
+        source=rows,
+        target=partner[rows],
+        how=np.full(len(rows), _ORDER, np.uint8),
+        only_source=np.flatnonzero(partner < 0),
+        only_target=np.setdiff1d(np.arange(count), partner),
+    )
+
+
 def _partners(rows: Int64Array, partners: Int64Array, size: int) -> Int64Array:
     partner = np.full(size, -1, np.int64)
     partner[rows] = partners

@@ -1,101 +1,24 @@
-"""Memory tables of two reports side by side: matched rows together, unmatched ones with a missing side.
-
-The difference is always target - source.
-"""
+"""Parts of memory and the details tree of two reports side by side, and the places of one in the other."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.compare.matching import Matching, match_vertex_types
+from popvision.analysis.compare.join import SIDES
+from popvision.analysis.compare.matching import match_vertex_types
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails, tile_details
 from popvision.analysis.memory.usage import breakdown, breakdown_keys
-from popvision.analysis.report.figure import Figure, Side, Table
-from popvision.analysis.report.one_sided import both_in_full, numbers_of
+from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of, tiles_of_replica
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-def join_tables(source: Table, target: Table, matching: Matching, key: str, compared: Collection[str]) -> Table:
-    """Rows of either table, the source's first in their order, then what the target alone has.
-
-    The figure `key` holds rows of what `matching` matches; rows with id -1 are matched by their first text. Each of
-    `compared` comes for both sides; where that report lacks the row, what adds up is 0 (`one_sided`), so that it counts
-    in full; figures at a place that the target lacks are missing (NaN). Other figures are the source's where it has the
-    row, else the target's, but ids are the source's alone, else -1. "in_report" says "both", "source" or "target"."""
-    import pandas as pd
-
-    places = {(each.id, each.place): at for at, each in enumerate(source)}
-    left = pd.DataFrame({at: figure.values for at, figure in enumerate(source)})
-    right = pd.DataFrame({places[each.id, each.place]: each.values for each in target})
-    in_target: set[object] = set(right.columns)
-    right = right.reindex(columns=left.columns)
-    left["key"] = _keys(source, key, None)
-    right["key"] = _keys(target, key, matching.source_rows())
-    both = left.merge(right, on="key", how="outer", suffixes=("_source", "_target"), indicator="in", sort=False)
-    first = {row: at for at, row in enumerate([*left["key"].tolist(), *right["key"].tolist()][::-1])}
-    both = both.iloc[np.argsort([-first[row] for row in both["key"].tolist()], kind="stable")].reset_index(drop=True)
-    absent = ((both["in"] == "right_only").to_numpy(), (both["in"] == "left_only").to_numpy())
-    figures: list[Figure] = []
-    for at, figure in enumerate(source):
-        of_source, other = both[f"{at}_source"], both[f"{at}_target"]
-        if figure.id in compared:
-            values = numbers_of(of_source), numbers_of(other)
-            if at in in_target:
-                values = both_in_full(*values, absent, figure.unit)
-            figures.append(replace(figure, values=values[0], side="source"))
-            figures.append(replace(figure, values=values[1], side="target"))
-        elif figure.unit == "id":
-            figures.append(replace(figure, values=of_source.fillna(-1).astype(np.int64)))
-        else:
-            figures.append(replace(figure, values=of_source.where(of_source.notna(), other)))
-    reports = both["in"].astype(str).map({"both": "both", "left_only": "source", "right_only": "target"})
-    return Table(source.id, [*figures, Figure("in_report", "text", reports)])
-
-
-def _keys(table: Table, key: str, partner: Int64Array | None) -> list[str]:
-    """A key per row: the source's row; the target's own row where it has no partner; its text where the id is -1, and
-    how many rows before it have that text. `partner` None: the rows are the source's own."""
-    text = next(figure.values for figure in table if figure.unit == "text")
-    keys, seen = [], Counter[str]()
-    for row, name in zip(np.asarray(table[key]).tolist(), text, strict=True):
-        if row >= 0:
-            source_row = row if partner is None else int(partner[row])
-            keys.append(f"{source_row}" if source_row >= 0 else f"target {row}")
-        else:
-            keys.append(f"{seen[name]} {name}")
-            seen[name] += 1
-    return keys
-
-
-def join_tiles(source: Table, target: Table) -> Table:
-    """Tables with a row per tile: matched by tile number, in the order of the source; tiles that one report alone has
-    come with missing figures on the other side."""
-    import pandas as pd
-
-    numbers = list(dict.fromkeys([*np.asarray(source["tile"]).tolist(), *np.asarray(target["tile"]).tolist()]))
-    figures: list[Figure] = []
-    sides: tuple[tuple[Side, Table], ...] = (("source", source), ("target", target))
-    for side, table in sides:
-        rows = pd.Index(np.asarray(table["tile"])).get_indexer(numbers)
-        for figure in table:
-            values = np.where(rows >= 0, np.asarray(figure.values, np.float64)[rows], np.nan)
-            if figure.unit != "id":
-                figures.append(replace(figure, values=values, side=side))
-            elif figure.id == "tile" and side == "source":
-                figures.append(replace(figure, values=np.asarray(numbers, np.int64)))
-            elif side == "source":
-                figures.append(replace(figure, values=values))
-    return Table(source.id, figures)
 
 
 def columns_of_target(
@@ -201,11 +124,10 @@ def _empty_row(row: DetailRow, positions: Sequence[int]) -> DetailRow | None:
 def compared_details(pair: DetailsPair) -> Table:
     """The tree of both reports as `details_table`, size_bytes of both at each column, NaN where a report lacks it."""
     either = [row for pair_of_rows in pair.rows if (row := pair_of_rows[0] or pair_of_rows[1])]
-    sides: tuple[Side, Side] = ("source", "target")
     figures = [Figure("path", "text", [row.key for row in either])]
     figures.append(Figure("memory", "text", [row.label for row in either]))
     for column, place in enumerate(pair.columns):
-        for at, side in enumerate(sides):
+        for at, side in enumerate(SIDES):
             values = [None if (row := both[at]) is None else row.values[column] for both in pair.rows]
             numbers = np.array([np.nan if value is None else value for value in values], float)
             figures.append(Figure("size_bytes", "bytes", numbers, place, side))

@@ -18,8 +18,7 @@ import numpy as np
 from popvision.analysis.execution.flame import split_name
 from popvision.analysis.operations.operations import Operations, operations
 from popvision.analysis.operations.owners import NO_OPERATION, owners
-from popvision.analysis.report.figure import Figure, Side, Table, Unit, Values, table_of
-from popvision.analysis.report.one_sided import both_in_full
+from popvision.analysis.report.figure import Table, Unit, Values, table_of
 from popvision.arrays import BoolArray, Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -152,62 +151,6 @@ def operation_table(
     table["cumulative"] = percent(np.cumsum(np.maximum(sorted_by[order], 0)), groups.totals.get(by, 0))
     table |= {id: _integers(getattr(groups, id)[order]) for id in ("first_index", "last_index")}
     return table_of("operations", OPERATION_FIGURES, table)
-
-
-def compared_operations(
-    source: ReportSource,
-    target: ReportSource,
-    field: str = "cycles",
-    layer: str = "",
-    ipu: int | None = None,
-    level: int = BY_NAME,
-    under: str = "",
-) -> Table:
-    """A row per name that groups of either report have: name, matched ("both", "only source", "only target"), and of
-    either side operations and the field, 0 in the report that lacks the name and NA where the field is not known;
-    largest absolute difference first. Single operations have no identity across reports: EACH compares as BY_NAME.
-
-    Raises as `operation_table` and, for a layer that the target lacks, ValueError."""
-    if field not in FIELDS:
-        raise ValueError(f"field must be one of {', '.join(FIELDS)}, not {field[:50]!r}")
-    level = BY_NAME if level == EACH else level
-    sides = [operation_groups(each, layer, ipu, level, under) for each in (source, target)]
-    names = list(dict.fromkeys(name for side in sides for name in side.name))
-    rows = [{name: row for row, name in enumerate(side.name)} for side in sides]
-    which = [np.array([each.get(name, -1) for name in names], np.int64) for each in rows]
-    both = np.where(which[0] < 0, "only target", np.where(which[1] < 0, "only source", "both"))
-    absent = which[0] < 0, which[1] < 0
-    figures = [_field_of(groups, field, at) for groups, at in zip(sides, which, strict=True)]
-    counts = [np.where(at >= 0, groups.operations[at], np.nan) for groups, at in zip(sides, which, strict=True)]
-    values = both_in_full(figures[0], figures[1], absent, FIELDS[field])
-    numbers = both_in_full(counts[0], counts[1], absent, "count")
-    order = np.argsort(-np.abs(np.nan_to_num(values[1]) - np.nan_to_num(values[0])), kind="stable")
-    table = [
-        Figure("name", "text", [names[row] for row in order.tolist()]),
-        Figure("matched", "text", both[order].tolist()),
-    ]
-    labels: tuple[Side, Side] = ("source", "target")
-    for number, value, side in zip(numbers, values, labels, strict=True):
-        table += [
-            Figure("operations", "count", _whole(number[order]), side=side),
-            Figure(field, FIELDS[field], _whole(value[order]), side=side),
-        ]
-    return Table("operations", table)
-
-
-def _field_of(groups: OperationGroups, field: str, at: Int64Array) -> Float64Array:
-    """The field of the rows `at` of the groups, NaN where it is not known or a row is -1."""
-    column = groups.columns.get(field)
-    if column is None:
-        return np.full(len(at), np.nan)
-    values = np.append(np.where(_absent(field, column) < 0, np.nan, column), np.nan)
-    return np.asarray(values[at], np.float64)
-
-
-def _whole(values: Float64Array) -> pd.api.extensions.ExtensionArray:
-    """Whole numbers, NaN as missing (NA)."""
-    known = np.isfinite(values)
-    return _integers(np.where(known, values, 0).astype(np.int64), np.where(known, 0, -1))
 
 
 def percent(values: Int64Array, total: int) -> Float64Array:

@@ -45,16 +45,19 @@ def _exported_by_title(title: str, help: str = "", formula: str = "") -> FigureT
 
 _CODE = "Bytes, once per tile that holds it; a dash where the size is not known"
 
-#: Of tables of two reports.
-_IN_REPORT = {"in_report": _exported_by_title("In", "The report that has the row: both, source or target alone")}
+#: What every table of two reports has (compare/join.py).
+_OF_JOINS = {
+    "matched": FigureTitle(
+        "Matched by", "Rule that matched the rows: debug identity, name or order; empty = unmatched"
+    ),
+    "in_report": FigureTitle("In", "The report that has the row: both, source or target alone"),
+}
 
 #: A row per lowered program; programs/figures.py defines "self" and "total".
 _PROGRAMS = {
     "id": FigureTitle("Id", "Id in the program tree", column="program"),
-    "target_id": FigureTitle("Target Id", "Id in the target's program tree", column="other_program"),
     "type": FigureTitle("Type"),
     "name": FigureTitle("Name"),
-    "matched": FigureTitle("Matched by", "Rule that matched the pair, or the only report that has it"),
     "self": FigureTitle("Self cycles", "Device cycles of its own steps, all recorded runs", column="self_cycles"),
     "total": FigureTitle(
         "Total cycles",
@@ -183,7 +186,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             "Operation", "Library call, kind of a framework's operation, or the number of operations in the group"
         ),
         "context": FigureTitle("Context", "Id of the operation's debug context"),
-        "matched": FigureTitle("In", "Reports with operations of this name"),
         "operations": FigureTitle("Operations", "Number of operations in the group"),
         **_OPERATION_SUMS,
         **_OPERATION_PERCENTS,
@@ -204,10 +206,8 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "exchange_programs": {
         "program": FigureTitle("Id", "Id of the program, as in the program tree"),
-        "target_program": FigureTitle("Target id", "Id in the target; – = only in the source"),
         "type": FigureTitle("Type"),
         "name": FigureTitle("Name"),
-        "how": FigureTitle("Matched by"),
         "total": FigureTitle("Total received", "Bytes received in all recorded executions"),
         "share": FigureTitle("Share", formula="total received / that of all exchange programs"),
         "received": FigureTitle("Received", "Bytes received in one execution; counts every receiver"),
@@ -247,10 +247,8 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "share": FigureTitle("Share", formula="bytes / bytes of all messages"),
     },
     "host_copies": {
-        "program": FigureTitle("Id", "Id of the copy's StreamCopyMid; – = only in the target"),
-        "target_program": FigureTitle("Target id", "– = only in the source"),
+        "program": FigureTitle("Id", "Id of the copy's StreamCopyMid"),
         "name": FigureTitle("Stream"),
-        "how": FigureTitle("Matched by"),
         "executions": FigureTitle("Executions"),
         "to_device": FigureTitle(
             "To device", "Bytes received in its recorded steps, all IPUs", column="to_device_bytes"
@@ -285,7 +283,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "instances": _exported_by_title("Instances", "Vertices of the type"),
         "state_bytes": _exported_by_title("State", "Bytes of vertex state", "instances x state of one instance"),
         "code_bytes": _exported_by_title("Code", _CODE),
-        **_IN_REPORT,
     },
     "compute_sets_on_tiles": {
         "name": _exported_by_title("Compute set"),
@@ -296,7 +293,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "state_bytes": _exported_by_title(
             "State", "Bytes of vertex state", "sum over its vertices of the state of one instance"
         ),
-        **_IN_REPORT,
     },
     "exchanges_on_tiles": {
         "name": _exported_by_title("Exchange"),
@@ -305,21 +301,18 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
         "code_bytes": _exported_by_title("Code", "Bytes of exchange code"),
         "received_bytes": _exported_by_title("Received", "Bytes received in one execution"),
         "sent_bytes": _exported_by_title("Sent", "Bytes sent in one execution, a multicast once"),
-        **_IN_REPORT,
     },
     "variables_on_tiles": {
         "name": _exported_by_title("Variable"),
         "variable": _exported_by_title("Id"),
         "live": _exported_by_title("Live", "always, or at times"),
         "size_bytes": _exported_by_title("Bytes"),
-        **_IN_REPORT,
     },
     "variables": {
         "name": _exported_by_title("Variable"),
         "variable": _exported_by_title("Id"),
         "size_bytes": _exported_by_title("Bytes", "Over all tiles of one replica"),
         "live": _exported_by_title("Live", "always, or at times"),
-        **_IN_REPORT,
     },
     "lowered_variables": {
         "id": _exported_by_title("Id"),
@@ -344,13 +337,11 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     "always_live_variables": {
         "name": _exported_by_title("Variable"),
         "variable": _exported_by_title("Id"),
-        "target_variable": _exported_by_title("Target id"),
         "size_bytes": _exported_by_title("Bytes", "Bytes on the tiles of the source"),
     },
     "live_variables": {
         "name": _exported_by_title("Variable"),
         "variable": _exported_by_title("Id"),
-        "target_variable": _exported_by_title("Target id"),
         "live": FigureTitle("Live (indices)", "Liveness indices at which it is live, last included", field="Live"),
         "size_bytes": _exported_by_title("Index {place}", "Bytes live there"),
         "change_bytes": FigureTitle(
@@ -359,9 +350,7 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "liveness_curve": {
         "liveness_index": _exported_by_title("Index", "Liveness index: place in the static order of the program"),
-        "target_index": _exported_by_title("Target index", "Its partner in the target; a dash: only in the source"),
         "program": _exported_by_title("Program", "Id in the program tree"),
-        "target_program": _exported_by_title("Target program", "Id in the target's program tree"),
         "step": _exported_by_title("Step"),
         "not_always_live_bytes": _exported_by_title("Not always live", "Bytes live at this index, not always"),
         "live_bytes": _exported_by_title("Total", formula="not always live + always live"),
@@ -375,7 +364,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "cycle_estimates": {
         "liveness_index": _exported_by_title("Index", "Liveness index: place in the static order of the program"),
-        "target_index": _exported_by_title("Target index", "Its partner in the target"),
         "program": _exported_by_title("Program", "Id in the program tree"),
         "step": _exported_by_title("Step"),
         "longest_cycles": FigureTitle(
@@ -502,17 +490,8 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
     },
     "window_steps": {
         "step": FigureTitle("Step", "Execution step, counted over all runs"),
-        "source_step": FigureTitle(
-            "Source step", "Execution step of the source; – = only in the target", field="step_source"
-        ),
-        "target_step": FigureTitle(
-            "Target step", "Execution step of the target; – = only in the source", field="step_target"
-        ),
         "name": FigureTitle("Name"),
         "type": FigureTitle("Type"),
-        "matched": FigureTitle(
-            "Matched by", "Rule that matched the steps: debug identity, name or order; empty = unmatched"
-        ),
         "program": FigureTitle("Program", "Id in the program tree"),
         "run": FigureTitle("Run", "Engine run"),
         "begin": FigureTitle("From", "Largest begin over all tiles, device cycle"),
@@ -533,12 +512,6 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
             " its bar begins when the last tile enters",
         ),
         "last_tile": FigureTitle("Last tile", "The tile that ends last; of tiles that tie the first, and their number"),
-        "source_last_tile": FigureTitle(
-            "Last tile, source", "The tile of the source that ends last; of ties the first", field="last_tile_source"
-        ),
-        "target_last_tile": FigureTitle(
-            "Last tile, target", "The tile of the target that ends last; of ties the first", field="last_tile_target"
-        ),
         "tile_balance": FigureTitle(
             "Tile balance", formula="mean(tile cycles) / max(tile cycles) over all tiles of the IPU"
         ),
@@ -578,11 +551,18 @@ TITLES: dict[str, dict[str, FigureTitle]] = {
 
 
 def figure_title(table: str, figure: str) -> FigureTitle:
-    """The entry of a figure. Raises UnknownFigureError, which says what to add where."""
-    try:
-        return TITLES[table][figure]
-    except KeyError:
-        raise UnknownFigureError(f"add {figure!r} of table {table!r} to TITLES in figure_titles.py") from None
+    """The entry of a figure; "target_program" of a joined table is the program of the target. Raises
+    UnknownFigureError, which says what to add where."""
+    entries = TITLES.get(table, {})
+    if (entry := entries.get(figure) or _OF_JOINS.get(figure)) is not None:
+        return entry
+    name = figure.removeprefix("target_")
+    if name == figure or name not in entries:
+        raise UnknownFigureError(f"add {figure!r} of table {table!r} to TITLES in figure_titles.py")
+    entry = entries[name]
+    title = f"Target {entry.title[:1].lower()}{entry.title[1:]}"
+    help = f"In the target: {entry.hint}" if entry.hint else "In the target"
+    return FigureTitle(title, help, field=title if entry.field else "", column=f"other_{entry.column or name}")
 
 
 def placed(text: str, place: str) -> str:

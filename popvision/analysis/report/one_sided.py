@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.report.figure import Unit
+from popvision.analysis.report.figure import Unit, Values
 from popvision.arrays import BoolArray, Float64Array
 
 #: Units whose figures add up over the rows of a table.
@@ -20,7 +20,7 @@ ADDS_UP: frozenset[Unit] = frozenset(
 
 
 def in_full(
-    values: npt.ArrayLike, absent: BoolArray, other: npt.ArrayLike, unit: Unit, recorded: bool = True
+    values: npt.ArrayLike | Values, absent: BoolArray, other: npt.ArrayLike | Values, unit: Unit, recorded: bool = True
 ) -> Float64Array:
     """The values of one side as numbers, NaN for unknown, with 0 in the rows that it lacks (`absent`) where `other`,
     the values of the side that has the row, says how many there are; NaN stays where the unit does not add up, and
@@ -47,7 +47,7 @@ def both_in_full(
     )
 
 
-def numbers_of(values: npt.ArrayLike) -> Float64Array:
+def numbers_of(values: npt.ArrayLike | Values) -> Float64Array:
     """Values as float, missing ones (None, NA) as NaN."""
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy(np.float64, na_value=np.nan), np.float64)

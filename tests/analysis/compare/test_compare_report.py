@@ -35,8 +35,8 @@ def found(diff: ReportDiff) -> dict[str, list[tuple[object, ...]]]:
         rows[changes.what] = [
             *(("changed", row.name_target, row.difference) for row in changes.changed.itertuples()),
             *(("renamed", row.name_source, row.name_target) for row in changes.renamed.itertuples()),
-            *(("only source", row.name_source, row.value_source) for row in changes.only_source.itertuples()),
-            *(("only target", row.name_target, row.value_target) for row in changes.only_target.itertuples()),
+            *(("source", row.name_source, row.value_source) for row in changes.only_source.itertuples()),
+            *(("target", row.name_target, row.value_target) for row in changes.only_target.itertuples()),
         ]
     return {what: each for what, each in rows.items() if each}
 
@@ -95,10 +95,10 @@ def test_a_rename_is_no_removal(source: ReportSource, tmp_path: Path) -> None:
 def test_a_removal_is_one_program_and_one_step(source: ReportSource, tmp_path: Path) -> None:
     diff = against(source, tmp_path, planted().with_program(SLOW_PROGRAM - 1, remove=True))
     rows = found(diff)
-    assert rows["programs"][0][:2] == ("only source", SLOW_NAME)
+    assert rows["programs"][0][:2] == ("source", SLOW_NAME)
     # the sync behind it no longer waits for its slow tile: that is a change of the sync
     assert {row[1] for row in rows["programs"][1:]} <= {"Internal"}
-    assert rows["compute sets"] == [("only source", SLOW_NAME, 1_000)]
+    assert rows["compute sets"] == [("source", SLOW_NAME, 1_000)]
     assert diff.steps is not None
     assert (diff.steps.only_source, diff.steps.only_target) == (1, 0)
     assert figures(diff)["programs"] == -1

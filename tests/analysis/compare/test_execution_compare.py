@@ -31,7 +31,7 @@ def test_a_report_against_itself_is_zero(by: str) -> None:
         assert (rows[f"{field}_diff"] == 0).all()
         assert (rows[f"{field}_rel"] == 0).all()
     steps = viewer_frame(steps_of_both(source, target, 0, (0, 10**9), (0, 10**9)))
-    assert (steps["step_source"] == steps["step_target"]).all()
+    assert (steps["step"] == steps["target_step"]).all()
     assert (steps["matched"] != "").all()
     for field in COMPARED:
         assert (steps[f"{field}_source"] == steps[f"{field}_target"]).all()
@@ -58,7 +58,7 @@ def test_one_longer_step_is_found_once(tmp_path: Path) -> None:
     assert rows["total_tile_cycles_diff"].to_dict() == {"layer/ExchangePre": 5, "layer/matmul": 0, "Sync (Internal)": 0}
     steps = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 43)))
     changed = steps[steps["mean_cycles_source"] != steps["mean_cycles_target"]]
-    assert changed["step_source"].tolist() == [2]
+    assert changed["step"].tolist() == [2]
     assert (changed["max_cycles_target"] - changed["max_cycles_source"]).tolist() == [5]
     assert np.allclose(changed["mean_cycles_target"] - changed["mean_cycles_source"], 5 / TILES)
 
@@ -77,9 +77,9 @@ def test_steps_without_a_partner_are_listed(tmp_path: Path) -> None:
         writer.append_run(short)
     target = ReportSource(tmp_path / "b")
     rows = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 23)))
-    assert rows["step_source"].tolist() == [0, 1, 2, 3]
-    assert rows["step_target"].isna().tolist() == [False, False, True, True]
+    assert rows["step"].tolist() == [0, 1, 2, 3]
+    assert rows["target_step"].isna().tolist() == [False, False, True, True]
     assert rows["matched"].tolist()[2:] == ["", ""]
     back = viewer_frame(steps_of_both(target, source, 0, (0, 23), (0, 43)))
-    assert back["step_target"].tolist() == [0, 1, 2, 3]
-    assert back["step_source"].isna().tolist() == [False, False, True, True]
+    assert back["target_step"].tolist() == [0, 1, 2, 3]
+    assert back["step"].isna().tolist() == [False, False, True, True]

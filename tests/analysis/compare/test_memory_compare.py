@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from popvision.analysis.compare.join import join
 from popvision.analysis.compare.matching import match_compute_sets, match_vertex_types
 from popvision.analysis.compare.memory import (
     by_position,
     columns_of_target,
     compared_details,
     details_pair,
-    join_tables,
-    join_tiles,
 )
 from popvision.analysis.memory.tile_contents import compute_set_table, vertex_table
 from popvision.analysis.memory.tile_ranking import fullest_first, histogram, tile_table
@@ -45,9 +44,9 @@ def test_a_report_with_itself_has_no_differences(pair: tuple[ReportSource, Repor
     for table, match in ((vertex_table, match_vertex_types), (compute_set_table, match_compute_sets)):
         whole = table(source, columns)
         id_figure = whole.figures[1].id
-        both = viewer_frame(join_tables(whole, whole, match(source, source), id_figure, whole.placed_ids()))
+        both = viewer_frame(join(whole, whole, id_figure, match(source, source), whole.placed_ids()))
         assert len(both) == len(whole)
-        assert set(both["In"]) <= {"both"}
+        assert set(both["in_report"]) <= {"both"}
         assert both["Id"].tolist() == whole[id_figure].tolist()
         for name in both.columns:
             if name.endswith("_source"):
@@ -63,10 +62,10 @@ def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSourc
     mine = vertex_table(source, tile_columns(target_of(source)))
     theirs = vertex_table(target, tile_columns(target_of(target)))
     match = match_vertex_types(source, target)
-    alone = viewer_frame(join_tables(mine.take(slice(1)), theirs, match, "vertex_type", ["state_bytes"]))
-    assert alone["In"].tolist() == ["both", "target"]
+    alone = viewer_frame(join(mine.take(slice(1)), theirs, "vertex_type", match, ["state_bytes"]))
+    assert alone["in_report"].tolist() == ["both", "target"]
     missing = alone.iloc[1]
-    assert (missing["Id"], missing["Vertex type"]) == (-1, theirs["name"][1])
+    assert (missing["Id"], missing["Vertex type"]) == (match.source_rows()[theirs["vertex_type"][1]], theirs["name"][1])
     assert missing["State, all tiles_source"] == 0  # what only one report has counts in full
     assert missing["State, all tiles_target"] == theirs["state_bytes"][1]
 
@@ -99,7 +98,7 @@ def test_a_category_of_one_report_alone_counts_in_full() -> None:
 
 def test_tiles_are_matched_by_number(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
-    both = viewer_frame(join_tiles(fullest_first(tile_table(source)), fullest_first(tile_table(target)))).set_index(
+    both = viewer_frame(join(fullest_first(tile_table(source)), fullest_first(tile_table(target)), "tile")).set_index(
         "tile"
     )
     mine, theirs = memory_by_tile(source, 0), memory_by_tile(target, 0)

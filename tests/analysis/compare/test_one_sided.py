@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from popvision.analysis.compare.aggregation import aggregate_both
 from popvision.analysis.compare.exchange import compared_exchanges
 from popvision.analysis.compare.liveness import always_live_pair, live_pair, vertices_pair
+from popvision.analysis.compare.operations import compared_operations
 from popvision.analysis.compare.programs import compared_programs
 from popvision.analysis.compare.report_diff import compare_reports
 from popvision.analysis.compare.steps import steps_of_both
-from popvision.analysis.operations.table import FIELDS, compared_operations
+from popvision.analysis.operations.table import FIELDS
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.one_sided import ADDS_UP, both_in_full, in_full
 from popvision.analysis.report.source import ReportSource

@@ -65,8 +65,9 @@ def test_differences_are_sorted_by_their_size(pair: tuple[ReportSource, ReportSo
     frame = viewer_frame(compared_programs(source, target, "self"))
     size = (frame["self_target"].fillna(0) - frame["self_source"].fillna(0)).abs().tolist()
     assert size == sorted(size, reverse=True)
-    lone = frame[frame["matched"] == "only target"]
+    lone = frame[frame["in_report"] == "target"]
     assert lone["id"].isna().all()
+    assert set(lone["matched"]) == {""}
     assert sorted(lone["target_id"].tolist()) == match_programs(source, target).only_target.tolist()
     for report, side in ((source, "self_source"), (target, "self_target")):
         assert frame[side].sum() == program_columns(report)["self"].sum()

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from popvision import pva
+from popvision.analysis.compare.operations import compared_operations
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.operations.code import code_in_memory
 from popvision.analysis.operations.derived import derived_table, quotient
@@ -21,7 +22,6 @@ from popvision.analysis.operations.owners import NO_OPERATION, operations_above,
 from popvision.analysis.operations.table import (
     BY_NAME,
     NOT_ATTRIBUTED,
-    compared_operations,
     deepest_level,
     operation_groups,
     operation_table,
@@ -193,7 +193,7 @@ def test_two_reports_side_by_side(source: ReportSource, tmp_path: Path) -> None:
     target = ReportSource(run_operations(tmp_path / "target", extra=True))
     frame = viewer_frame(compared_operations(source, target, "flops", level=BY_NAME)).set_index("name")
     assert frame.index[0] == "more/third"
-    assert frame["matched"]["more/third"] == "only target"
+    assert frame["in_report"]["more/third"] == "target"
     assert frame["flops_source"]["more/third"] == 0
     assert frame["flops_target"]["more/third"] == 2 * 64
     assert frame["flops_target"]["net/first"] == frame["flops_source"]["net/first"]

@@ -10,6 +10,7 @@ import pytest
 
 from popvision.analysis.compare.aggregation import aggregate_both
 from popvision.analysis.compare.exchange import compared_exchanges, compared_host_copies
+from popvision.analysis.compare.join import join
 from popvision.analysis.compare.liveness import (
     always_live_pair,
     curve_pair,
@@ -19,7 +20,8 @@ from popvision.analysis.compare.liveness import (
     vertices_pair,
 )
 from popvision.analysis.compare.matching import match_vertex_types
-from popvision.analysis.compare.memory import compared_details, details_pair, join_tables
+from popvision.analysis.compare.memory import compared_details, details_pair
+from popvision.analysis.compare.operations import compared_operations
 from popvision.analysis.compare.programs import compared_programs, program_tiles_pair
 from popvision.analysis.compare.steps import steps_of_both
 from popvision.analysis.compare.tile_peak import compared_peaks
@@ -41,7 +43,7 @@ from popvision.analysis.memory.variable_tiles import variable_table
 from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.owners import owners
 from popvision.analysis.operations.parts import compute_set_rows, program_rows, variable_rows, vertex_type_rows
-from popvision.analysis.operations.table import compared_operations, operation_table
+from popvision.analysis.operations.table import operation_table
 from popvision.analysis.programs.table import program_table, program_tiles
 from popvision.analysis.report.figure import Figure, Table, Unit, headings, least_certain, table_of, with_changes
 from popvision.analysis.report.figure_titles import (
@@ -77,7 +79,7 @@ def every_table(source: ReportSource) -> list[Table]:
     copy = program_ending(hardware, "copy0_switchControlBroadcast0/ExchangePre")
     return [
         vertices,
-        join_tables(vertices, vertices, match_vertex_types(source, source), "vertex_type", vertices.placed_ids()),
+        join(vertices, vertices, "vertex_type", match_vertex_types(source, source), vertices.placed_ids()),
         compute_set_table(source, columns),
         exchange_table(source, columns),
         variable_table(source, columns),

@@ -60,9 +60,9 @@ def test_each_planted_difference_stands_once(viewer: Viewer) -> None:
     page = compared(viewer, "changed")
     rows = [row.split("\t") for row in page.locator("[data-change]").all_inner_texts()]
     assert sorted((row[0], row[1], row[4].split(" (")[0]) for row in rows) == [
-        ("changed", "OnTileExecute (cast)", "+100"),
-        ("changed", LOOKUP, "+1.0 KiB"),
-        ("changed", f"tile {WORST_TILE}", "+1.0 KiB"),
+        ("both", "OnTileExecute (cast)", "+100"),
+        ("both", LOOKUP, "+1.0 KiB"),
+        ("both", f"tile {WORST_TILE}", "+1.0 KiB"),
     ]
     page.get_by_role("link", name=f"tile {WORST_TILE}", exact=True).last.click()
     page.wait_for_url(f"**/memory?tiles={WORST_TILE}&vs={viewer.keys['changed']}")
@@ -83,7 +83,7 @@ def test_several_targets_stand_side_by_side(viewer: Viewer) -> None:
     page = compared(viewer, "changed", "shorter")
     assert difference(page, "cycles", 0).startswith("+100")
     assert difference(page, "steps", 1).startswith("\u22121 ")
-    only = page.locator('[data-change="only source"]')
+    only = page.locator('[data-change="source"]')
     expect(only).to_have_count(1)
     expect(only).to_contain_text("DoExchange (layer0/qkv/ExchangePre)")
     expect(page.locator(".share-bar")).to_have_count(3)

@@ -154,7 +154,7 @@ def test_the_roofline_has_roofs_and_points(viewer: Viewer) -> None:
 def test_two_reports_show_their_differences(viewer: Viewer) -> None:
     page = viewer.open("one", "operations", f"vs={viewer.keys['more']}&ops_by=flops")
     found = row(page, "more/third")
-    assert (found["matched"], found["flops_source"], found["flops_target"]) == ("only target", "0", "128")
+    assert (found["in_report"], found["flops_source"], found["flops_target"]) == ("target", "0", "128")
     assert row(page, "net/first")["flops_diff"] == "0"
 
 

@@ -92,10 +92,10 @@ def test_host_copies_of_two_reports_match_like_programs() -> None:
     source, target = (ReportSource(SAMPLES / each) for each in ("train_mlp", "matmul_chain"))
     frame = figure_frame(compared_host_copies(source, target))
     own = [set(host_copies(each)["program"].tolist()) for each in (source, target)]
-    assert [sorted(frame[name].dropna()) for name in ("program", "target_program")] == [sorted(each) for each in own]
-    lone = frame["program"].isna() | frame["target_program"].isna()
-    assert set(frame[lone]["how"]) <= {"only source", "only target"}
-    in_source = frame["program"].notna()
+    for name, other, programs in zip(("program", "target_program"), ("target", "source"), own, strict=True):
+        assert sorted(frame[frame["in_report"] != other][name]) == sorted(programs)
+    lone = frame["in_report"] != "both"
+    in_source = frame["in_report"] != "target"
     assert frame[lone]["mid_diff"].equals(
         frame[lone]["mid_target"].where(~in_source[lone], -frame[lone]["mid_source"]).rename("mid_diff")
     )

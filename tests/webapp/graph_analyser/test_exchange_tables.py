@@ -62,11 +62,11 @@ def test_a_planted_difference_is_found_once(source: ReportSource, tmp_path: Path
 def test_a_removed_exchange_is_listed_without_a_target(source: ReportSource, tmp_path: Path) -> None:
     shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
     for one, other, side, where in (
-        (source, shorter, "target", "only source"),
-        (shorter, source, "source", "only target"),
+        (source, shorter, "target", "source"),
+        (shorter, source, "source", "target"),
     ):
         frame = figure_frame(compared_exchanges(one, other))
-        alone = frame[frame["how"] == where]
+        alone = frame[frame["in_report"] == where]
         assert len(frame) == 2
         assert alone["name"].tolist() == ["layer1/scores/ExchangePre"]
         there = {"source": "target", "target": "source"}[side]

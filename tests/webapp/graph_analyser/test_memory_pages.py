@@ -146,7 +146,7 @@ def test_a_report_with_itself_differs_nowhere(library: Library, tab: str, query:
     found = [name for name in frame.columns if name.endswith("_diff")]
     assert found
     assert (frame[found].fillna(0) == 0).all(axis=None)
-    assert set(frame["In"]) <= {"both"}
+    assert set(frame["in_report"]) <= {"both"}
     assert len(frame) == len(table_of(tab, source, None, query))
     fields = {column.field for column in table_columns(table)}
     assert fields <= set(frame.columns)

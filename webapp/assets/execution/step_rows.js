@@ -19,10 +19,9 @@ function selectRow(event) {
     event.stopPropagation();
     node.setSelected(true, true);
   }
-  /** @type {{ step?: number, step_source?: number, step_target?: number }} */
-  const { step, step_source: ours, step_target: theirs } = node.data;
-  const own = step === undefined ? ours : step;
-  if (typeof own === "number") trace.selectRow(own, trace.on);
+  /** @type {{ step: number | null, target_step?: number | null }} */
+  const { step, target_step: theirs } = node.data;
+  if (typeof step === "number") trace.selectRow(step, trace.on);
   else if (typeof theirs === "number") select({ step: null, tstep: theirs });
 }
 

@@ -43,7 +43,8 @@ COMPARED_PROGRAMS: Layout = {
     "target_program": {"width": 110},
     "type": {"width": 120},
     "name": {"width": 280},
-    "how": {"width": 120},
+    "matched": {"width": 120},
+    "in_report": {"width": 80},
 }
 
 PAIRS: Layout = {
@@ -59,7 +60,8 @@ COMPARED_COPIES: Layout = {
     "program": {"width": 70},
     "target_program": {"width": 110},
     "name": {"width": 260},
-    "how": {"width": 120},
+    "matched": {"width": 120},
+    "in_report": {"width": 80},
 }
 
 HOST_COPIES: Layout = {

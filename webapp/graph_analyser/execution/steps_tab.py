@@ -46,15 +46,16 @@ _STEPS: Layout = {
 }
 #: What a step took and the tile that ended it come first; how it was matched stands at the end.
 _BOTH: Layout = {
-    "source_step": {"width": 107},
+    "step": {"width": 75},
     "target_step": {"width": 107},
     "name": {"flex": 2},
     "cycles": {},
-    "source_last_tile": {"width": 140},
+    "last_tile": {"width": 140},
     "target_last_tile": {"width": 140},
     **{id: {} for id in COMPARED},
     "type": {"width": 130},
     "matched": {"width": 120},
+    "in_report": {"width": 80},
 }
 
 

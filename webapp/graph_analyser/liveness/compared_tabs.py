@@ -29,12 +29,12 @@ from webapp.graph_analyser.liveness.tables import MOST_PAIRED, query_of
 _VARIABLES: Layout = {"name": {"flex": 3}, "variable": {"width": 80}, "target_variable": HIDE}
 _STEPS: Layout = {
     "liveness_index": {"width": 90},
-    "target_index": {"width": 120},
+    "target_liveness_index": {"width": 120},
     "step": {"flex": 3},
     "program": HIDE,
     "target_program": HIDE,
 }
-_CYCLES: Layout = {"liveness_index": {"width": 80}, "target_index": {"width": 110}, "step": {"flex": 2}}
+_CYCLES: Layout = {"liveness_index": {"width": 80}, "target_liveness_index": {"width": 110}, "step": {"flex": 2}}
 
 
 def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from popvision.analysis.compare.join import join
 from popvision.analysis.compare.matching import (
     Matching,
     match_compute_sets,
@@ -20,8 +21,6 @@ from popvision.analysis.compare.memory import (
     columns_of_target,
     compared_details,
     details_pair,
-    join_tables,
-    join_tiles,
     replica_of_target,
 )
 from popvision.analysis.memory.lowered import lowered_table, variables_table
@@ -34,7 +33,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
 from webapp.components import Column
-from webapp.components.figure_columns import figure_columns
+from webapp.components.figure_columns import HIDE, figure_columns
 from webapp.query import number_of, whole_numbers
 
 Match = Callable[[ReportSource, ReportSource], Matching]
@@ -74,7 +73,7 @@ def table_of(tab: str, source: ReportSource, target: ReportSource | None, query:
     else:
         places = [columns.labels[position] for position in there]
         other = read(target, theirs).at_places(dict(zip(theirs.labels, places, strict=True)))
-    return join_tables(mine, other, match(source, target), id_figure, mine.placed_ids())
+    return join(mine, other, id_figure, match(source, target), mine.placed_ids())
 
 
 def details_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:
@@ -91,7 +90,7 @@ def tiles_table(source: ReportSource, target: ReportSource | None, query: Mappin
     mine = fullest_first(tile_table(source, replica))
     if target is None:
         return mine
-    return join_tiles(mine, fullest_first(tile_table(target, replica_of_target(target, replica))))
+    return join(mine, fullest_first(tile_table(target, replica_of_target(target, replica))), "tile")
 
 
 def lowered(source: ReportSource, query: Mapping[str, str]) -> Table:
@@ -104,16 +103,17 @@ def all_variables(source: ReportSource, target: ReportSource | None, _query: Map
     mine = variables_table(source)
     if target is None:
         return mine
-    return join_tables(mine, variables_table(target), match_variables(source, target), "variable", ["size_bytes"])
+    return join(mine, variables_table(target), "variable", match_variables(source, target))
 
 
 def table_columns(table: Table) -> list[Column]:
     """Columns of a table over tiles: names and ids, the report that has the row, then figures by place. The name takes
     the room that the others leave."""
     plain = [figure.id for figure in table if not figure.place and figure.id != "in_report"]
+    ids_of_target = {id: HIDE for id in plain if id.startswith("target_")}
     has_many = sum(bool(figure.place) for figure in table) > len(table.placed_ids())
     layout: dict[str, Mapping[str, Any]] = {id: _WIDTHS.get(id, {}) for id in [*plain, "in_report"]}
-    return figure_columns(table, layout | {"name": {"width": 280} if has_many else {"flex": 3}})
+    return figure_columns(table, layout | ids_of_target | {"name": {"width": 280} if has_many else {"flex": 3}})
 
 
 def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:

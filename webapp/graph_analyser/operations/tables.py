@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.compare.operations import compared_operations
 from popvision.analysis.operations.derived import DERIVED_FIGURES, derived_table
 from popvision.analysis.operations.operations import operations
-from popvision.analysis.operations.table import FIELDS, compared_operations, operation_table
+from popvision.analysis.operations.table import FIELDS, operation_table
 from popvision.analysis.report.figure import headings
 from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from webapp.components import Column
@@ -99,7 +100,7 @@ def compared_columns(by: str) -> list[Column]:
     title, kind, help, _ = FIGURES[by]
     return [
         Column("name", "Name", flex=3, width=240),
-        Column("matched", "In", width=120, help="Reports with operations of this name"),
+        Column("in_report", "In", width=90, help="Reports with operations of this name"),
         Column("operations_source", "Source", "integer", "Operations of this name", width=90, group="Operations"),
         Column("operations_target", "Target", "integer", "Operations of this name", width=90, group="Operations"),
         *difference_columns(by, title, kind, help=f"{help}:"),

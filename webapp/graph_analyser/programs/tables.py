@@ -39,6 +39,7 @@ _COMPARED: Layout = {
     "type": {"width": 130},
     "name": {"flex": 3},
     "matched": {"width": 120},
+    "in_report": {"width": 80},
 }
 
 

@@ -109,13 +109,13 @@ def _counts(changes: Changes) -> str:
 def _section(changes: Changes, key: str, target: str, name: str) -> Component:
     heads = [
         html.Th(text, scope="col", className="number" if index > 1 else "")
-        for index, text in enumerate(("What", "Name", "Source", "Target", "Difference"))
+        for index, text in enumerate(("In", "Name", "Source", "Target", "Difference"))
     ]
     parts = (
         ("changed", changes.changed),
         ("renamed", changes.renamed),
-        ("only source", changes.only_source),
-        ("only target", changes.only_target),
+        ("source", changes.only_source),
+        ("target", changes.only_target),
     )
     rows = [
         _row(changes, row, what, key, target)
@@ -137,7 +137,7 @@ def _row(changes: Changes, row: Mapping[Any, Any], what: str, key: str, target: 
     label = program_label(row["type"], "" if shown == "–" else shown) or "–"
     return html.Tr(
         [
-            html.Td(what, className="dim"),
+            html.Td(row["in_report"], className="dim"),
             html.Td(_link(changes.what, row, label, key, target)),
             html.Td(figure_text(before, changes.kind), className="number"),
             html.Td(figure_text(after, changes.kind), className="number"),
