@@ -302,7 +302,8 @@ def _kinds_of_tiles(size: Int64Array, low: Int64Array, high: Int64Array) -> tupl
 
 
 class _BlockPlacer:
-    """Places blocks by first fit. Block i is live in [begin[i], end[i])."""
+    """Places blocks by first fit. Block i is live in [begin[i], end[i]). Arrays have a row for each tile, because a
+    tile's addresses are sorted for each block."""
 
     def __init__(
         self,
@@ -315,37 +316,40 @@ class _BlockPlacer:
         interleaved: BoolArray,
         taken: tuple[Int64Array, Int64Array],
     ) -> None:
-        self._taken = taken
-        shape = (len(begin), len(stacks.low))
+        self._taken = tuple(np.ascontiguousarray(part.T) for part in taken)
+        shape = (len(stacks.low), len(begin))
         self._stacks = stacks
         self._border, self._element, self._crosses_border = memory.border, memory.element, crosses_border
         self._begin, self._end, self._group, self._interleaved = begin, end, group, interleaved
         self._placed = np.zeros(len(begin), np.bool_)
-        self._address = np.empty(shape, np.int64)
-        self._top = np.empty(shape, np.int64)
+        self._address = np.full(shape, _NOWHERE, np.int64)
+        self._top = np.zeros(shape, np.int64)
 
     def place_all(self, size: Int64Array) -> Int64Array:
         """Place every block, in descending order of total bytes; returns addresses, (blocks, tiles)."""
         addresses = np.zeros_like(size)
         for block in np.lexsort((self._begin, -size.sum(axis=1))).tolist():
-            addresses[block] = self._place(block, size[block])
+            tiles = np.flatnonzero(size[block])
+            addresses[block, tiles] = self._place(block, size[block, tiles], tiles)
         return addresses
 
-    def _place(self, block: int, size: Int64Array) -> Int64Array:
-        meets = self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block])
-        address = np.concatenate([self._address[meets], self._taken[0]])
-        top = np.concatenate([self._top[meets], self._taken[1]])
-        other_groups = np.zeros(len(address), np.bool_)
-        other_groups[: np.count_nonzero(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
+    def _place(self, block: int, size: Int64Array, tiles: Int64Array) -> Int64Array:
+        """The addresses of a block on the tiles that hold bytes of it."""
+        meets = np.flatnonzero(self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block]))
+        at = tiles[:, None], meets
+        address = np.concatenate([self._address[at], self._taken[0][tiles]], axis=1)
+        top = np.concatenate([self._top[at], self._taken[1][tiles]], axis=1)
+        other_groups = np.zeros(address.shape[1], np.bool_)
+        other_groups[: len(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
         found = None
         if self._group[block] and other_groups.any():
-            found = self._lowest_free(block, size, *self._whole_elements(address, top, other_groups))
+            found = self._lowest_free(block, size, tiles, *self._whole_elements(address, top, other_groups))
         if found is None or (found + size > self._limit(block)).any():
-            packed = self._lowest_free(block, size, address, top)
+            packed = self._lowest_free(block, size, tiles, address, top)
             found = packed if found is None else np.where(found + size > self._limit(block), packed, found)
         self._placed[block] = True
-        self._address[block] = np.where(size > 0, found, _NOWHERE)
-        self._top[block] = np.where(size > 0, found + size, 0)
+        self._address[tiles, block] = found
+        self._top[tiles, block] = found + size
         return found
 
     def _limit(self, block: int) -> int:
@@ -356,33 +360,33 @@ class _BlockPlacer:
         self, address: Int64Array, top: Int64Array, other_groups: BoolArray
     ) -> tuple[Int64Array, Int64Array]:
         """(addresses, tops) with blocks of other groups extended to whole elements."""
-        there = other_groups[:, None] & (top > 0)
+        there = other_groups & (top > 0)
         return (
             np.where(there, address // self._element * self._element, address),
             np.where(there, -(-top // self._element) * self._element, top),
         )
 
-    def _lowest_free(self, block: int, size: Int64Array, address: Int64Array, top: Int64Array) -> Int64Array:
+    def _lowest_free(
+        self, block: int, size: Int64Array, tiles: Int64Array, address: Int64Array, top: Int64Array
+    ) -> Int64Array:
         """The lowest free address on each tile, below the border if possible."""
-        order = np.argsort(address, axis=0, kind="stable")
-        placed = list(zip(np.take_along_axis(address, order, 0), np.take_along_axis(top, order, 0), strict=True))
+        order = np.argsort(address, axis=1)  # the order of equal addresses does not matter: no room is between them
+        placed = np.take_along_axis(address, order, 1), np.take_along_axis(top, order, 1)
         if self._interleaved[block]:
-            return _lowest(placed, size, self._stacks.high)
-        found = _lowest(placed, size, self._stacks.low)
+            return _lowest(*placed, size, self._stacks.high[tiles])
+        found = _lowest(*placed, size, self._stacks.low[tiles])
         if self._crosses_border:
             return found
         over = found + size > self._border
-        return np.where(over, _lowest(placed, size, self._stacks.high), found) if over.any() else found
+        return np.where(over, _lowest(*placed, size, self._stacks.high[tiles]), found) if over.any() else found
 
 
-def _lowest(placed: list[tuple[Int64Array, Int64Array]], size: Int64Array, base: Int64Array) -> Int64Array:
-    """The lowest address from `base` on with room for `size` bytes on each tile; `placed` is sorted by address."""
-    free = base.copy()
-    found = np.zeros(len(size), np.bool_)
-    for address, top in placed:
-        found |= address - free >= size
-        np.maximum(free, top, out=free, where=~found)
-    return free
+def _lowest(address: Int64Array, top: Int64Array, size: Int64Array, base: Int64Array) -> Int64Array:
+    """The lowest address from `base` on with room for `size` bytes on each tile; the rows of `address` are sorted."""
+    free = np.maximum.accumulate(np.concatenate([base[:, None], top], axis=1), axis=1)
+    has_room = np.ones(free.shape, np.bool_)  # behind all blocks there is room
+    has_room[:, :-1] = address - free[:, :-1] >= size[:, None]
+    return np.asarray(free[np.arange(len(free)), has_room.argmax(axis=1)], np.int64)
 
 
 def _aligned(size: Int64Array, to: int = ALIGNMENT) -> Int64Array:

@@ -19,7 +19,7 @@ from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, Program, WriteUndef
-from simulator.graph.tensor import Tensor, concat
+from simulator.graph.tensor import Tensor, concat, tensor_of
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.machine.cycles.movement import transpose_2d
@@ -31,6 +31,10 @@ from simulator.programming.graph import Graph
 
 #: channels that become adjacent: a group of the AMP units
 AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
+
+
+#: channels of which the order of positions in memory is looked up
+_SAMPLED = 16
 
 
 def channels_adjacent(operand: Tensor, group: int) -> bool:
@@ -111,13 +115,16 @@ class Rearrangement:
 def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> Tensor:
     """Regroup and transpose a [groups, positions, channels] operand whose positions are adjacent in memory.
 
-    A block is `group` channels by `block_width` positions. Returns a [groups, positions, channels] view in which the
+    A block is `group` channels by `block_width` positions, which follow each other in memory where the operand allows
+    it (`_by_memory`): runs are what a regrouping costs. Returns a [groups, positions, channels] view in which the
     channels of a group are adjacent; positions and channels are padded with zeros to whole blocks."""
     graph, name = steps.graph, steps.name
     groups, positions, channels = operand.shape()
     width = block_width(positions)
     across, along = -(-channels // group), -(-positions // width)
-    source = padded(graph, operand.dimShuffle([0, 2, 1]), (groups, across * group, along * width))
+    order = _by_memory(operand)
+    ordered = operand if order is None else _of_positions(operand, order)
+    source = padded(graph, ordered.dimShuffle([0, 2, 1]), (groups, across * group, along * width))
     type_ = operand.elementType()
     blocks = groups * across * along
     regroup = graph.addVariable(type_, [blocks, group, width], (name, "preRegroup"))
@@ -134,7 +141,35 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
         steps.transposes = graph.addComputeSet((name, "Transpose_#0"))
     _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
     by_position = turned.reshape([groups, across, along, width, group]).dimShuffle([0, 2, 3, 1, 4])
-    return by_position.reshape([groups, along * width, across * group])
+    result = by_position.reshape([groups, along * width, across * group])
+    if order is None:
+        return result
+    return _of_positions(result, np.append(np.argsort(order), np.arange(positions, along * width)))
+
+
+def _by_memory(operand: Tensor) -> Int64Array | None:
+    """The positions of a [groups, positions, channels] operand in the order of memory; None where their own order has
+    as few runs. Some channels are sorted, and the order of most neighbours taken: others may read padding.
+
+    The positions of a gradient of weights are input channels by kernel positions: its activations hold the channels
+    side by side, so that their own order has a run for each element."""
+    elements = operand.view.element_numbers()[0].T
+    sampled = elements[(2 * np.arange(_SAMPLED) + 1) * len(elements) // (2 * _SAMPLED)]
+    order = np.argsort(sampled, axis=1, kind="stable")
+    neighbours = _neighbours(np.take_along_axis(sampled, order, 1))
+    best = int(neighbours.argmax())
+    return order[best] if neighbours[best] > _neighbours(sampled).max() else None
+
+
+def _neighbours(elements: Int64Array) -> Int64Array:
+    """How many elements of each row follow the one before in memory."""
+    return np.asarray((np.diff(elements, axis=1) == 1).sum(axis=1), np.int64)
+
+
+def _of_positions(operand: Tensor, order: Int64Array) -> Tensor:
+    """The positions of a [groups, positions, channels] operand in another order."""
+    elements = operand.view.element_numbers()[:, order]
+    return tensor_of(operand.elementType(), operand.view.with_elements(elements, operand.view.variable))
 
 
 def _transpose(

@@ -79,10 +79,11 @@ def positions_of(acts: Tensor, params: CanonicalConvParams) -> Tensor:
 
 def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Tensor:
     """[groups, output positions, kernel positions x channels]: a view in which each output has its own copy of the
-    inputs it reads. A small constant of zeros stands for padding."""
+    inputs it reads. A small constant of zeros stands for padding, read in runs where the inputs are: along the channels
+    or else the batch (the channels of a gradient's activations)."""
     elements = _by_group(acts, params).view.element_numbers()
     zeros = rearrange.zeros(graph, acts.elementType(), _ZEROS)
-    blank = int(zeros.regions()[0][0]) + np.arange(params.in_channels) % _ZEROS
+    axis = 1 if params.in_channels == 1 or _steps_by(elements, -1) > 1 == _steps_by(elements, 1) else -1
     dims = len(params.field)
     index, real = [], []
     for dim, one in enumerate(geometry(params)):
@@ -94,9 +95,17 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
     where: tuple[Any, ...] = (slice(None), slice(None), *np.broadcast_arrays(*index))
     taken = elements[where]
     inside = np.broadcast_to(np.logical_and.reduce(np.broadcast_arrays(*real)), taken.shape[2:-1])
+    blank = int(zeros.regions()[0][0]) + np.arange(taken.shape[axis]) % _ZEROS
+    blank = blank.reshape([-1 if axis % taken.ndim == number else 1 for number in range(taken.ndim)])
     taken = np.where(inside[None, None, ..., None], taken, blank)
     whole = (params.groups, params.positions, prod(params.kernel) * params.in_channels)
     return tensor_of(acts.element_type, acts.view.with_elements(taken.reshape(whole), -1))
+
+
+def _steps_by(elements: Int64Array, axis: int) -> int:
+    """The distance of the first two elements along an axis; 0 where there is one."""
+    first = np.moveaxis(elements, axis, 0).reshape(elements.shape[axis], -1)[:2, 0]
+    return int(np.ptp(first))
 
 
 def _inputs_read(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
