@@ -40,6 +40,7 @@ PROGRAMS = columns(
     name           | text   | debug name
     self_cycles    | cycles | its own steps, all recorded runs
     total_cycles   | cycles | with everything below and called
+    apart_cycles   | cycles | its own steps in runs that happen once per attachment, which no other column has
     executions     | count  | how often it ran
     received_bytes | bytes  | received by its own steps and all below
     live_bytes     | bytes  | most live bytes while it runs

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import stored_variables
 from popvision.analysis.report.source import ReportSource
@@ -77,7 +78,7 @@ def read_version(number: int, saved: float, folder: Path, texts: Mapping[str, st
     if not reports:
         return None
     sources = [ReportSource(each) for each in reports]
-    source = max(sources, key=lambda each: each.reader.total_cycles())
+    source = max(sources, key=lambda each: counted(each).total_cycles)
     sums = line_figures(source)
     names = {os.path.realpath(name): name for name in dict.fromkeys(sums.places.file) if name}
     files = {
@@ -89,7 +90,7 @@ def read_version(number: int, saved: float, folder: Path, texts: Mapping[str, st
     report = reports[sources.index(source)]
     others = tuple(each for each in reports if each != report)
     clock = source.reader.target().clock_hz
-    return Version(number, saved, report, others, files, total, clock, tuple(sums.missing))  # type: ignore[arg-type]
+    return Version(number, saved, report, others, files, total, clock, tuple(sums.remarks))  # type: ignore[arg-type]
 
 
 def _lines(source: ReportSource, file: str, sums: LineFigures) -> dict[int, Line]:

@@ -48,7 +48,7 @@ def source_blocks(context: ViewContext, names: Names) -> list[Block]:
     line_sums = line_figures(source, ipu)
     files = viewer_frame(file_table(source, ipu))
     fields = [Field("file", "File", "file"), Field("lines", "Lines with programs or variables", "integer"), *_FIGURES]
-    blocks: list[Block] = [_unattributed(line_sums), *(Note(each) for each in line_sums.missing)]
+    blocks: list[Block] = [_unattributed(line_sums), *(Note(each) for each in line_sums.remarks)]
     blocks.append(frame_table("Files, most cycles first", files[files["file"] != ""], fields))
     return [*blocks, *_lines(source, file, ipu, names), *_parts(context, file)]
 

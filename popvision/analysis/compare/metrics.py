@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.memory.usage import category_arrays
@@ -42,14 +43,16 @@ class Metric:
 
 _PHASES = [(phase.replace(" ", "_"), phase) for phase in PHASES]
 _ALL_RUNS = "over all recorded runs"
+_COUNTED = "over all recorded runs but those once per attachment"
 _RECEIVED = f"sum over their steps and IPUs of bytes received, {_ALL_RUNS}"
 
 METRICS = (
-    Metric("cycles", "Total device cycles", "cycles", f"sum of the runs' device cycles, {_ALL_RUNS}", "execution"),
-    Metric("cycles_per_run", "Device cycles per run", "decimal", "total device cycles / recorded runs", "execution"),
+    Metric("cycles", "Total device cycles", "cycles", f"sum of the runs' device cycles, {_COUNTED}", "execution"),
+    Metric("cycles_per_run", "Device cycles per run", "decimal", "total device cycles / runs", "execution"),
     Metric("device_time", "Device time", "seconds", "total device cycles / clock", "execution"),
-    Metric("runs", "Recorded runs", "integer", "runs in the report"),
-    Metric("steps", "Execution steps", "integer", f"steps {_ALL_RUNS}", "execution"),
+    Metric("cycles_apart", "Cycles once", "cycles", "device cycles of runs once per attachment", "execution"),
+    Metric("runs", "Recorded runs", "integer", "runs in the report but those once per attachment"),
+    Metric("steps", "Execution steps", "integer", f"steps {_COUNTED}", "execution"),
     Metric("peak", "Fullest tile, including gaps", "bytes", "maximum over tiles of the highest used byte", "memory"),
     Metric("peak_used", "Fullest tile, excluding gaps", "bytes", "maximum over tiles of bytes in use", "memory"),
     Metric("memory", "Memory, including gaps", "bytes", "sum over all tiles of the highest used byte", "memory"),
@@ -206,16 +209,16 @@ def _code(source: ReportSource) -> Values:
 
 
 def _execution(source: ReportSource) -> Values:
-    reader, clock = source.reader, target_of(source).clock_hz
-    runs = len(reader.runs().name)
-    if not runs:
+    of_runs, clock = counted(source), target_of(source).clock_hz
+    if not of_runs.runs:
         return {"runs": 0}
-    cycles = reader.total_cycles()
+    cycles = of_runs.total_cycles
     values: Values = {
         "cycles": cycles,
-        "cycles_per_run": cycles / runs,
-        "runs": runs,
-        "steps": len(reader.steps().type),
+        "cycles_apart": of_runs.apart.total,
+        "cycles_per_run": cycles / of_runs.runs,
+        "runs": of_runs.runs,
+        "steps": of_runs.steps,
         "device_time": cycles / clock if clock > 0 else None,
     }
     totals = phase_totals(source)
@@ -239,7 +242,7 @@ def _steps(source: ReportSource) -> Values:
         name: sum(int(np.sum(getattr(steps, column)[rows[name]], dtype=np.int64)) for steps in columns)
         for name, (_, column) in _MOVED.items()
     }
-    compute = types == PROGRAM_TYPES.index("OnTileExecute")
+    compute = (types == PROGRAM_TYPES.index("OnTileExecute")) & ~set_apart(source).steps
     slowest = sum(int(np.sum(steps.max_cycles[compute], dtype=np.int64)) for steps in columns)
     busy = sum(int(np.sum(steps.tile_cycles[compute], dtype=np.int64)) for steps in columns)
     known = slowest > 0 and not tiles_unknown(source)

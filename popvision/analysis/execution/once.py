@@ -6,6 +6,9 @@ So they are set apart: their cycles are told beside the others, and shares are o
 
 The report says which programs of the engine they are (meta `oncePerAttachment`); those of a plain Poplar program are
 not known, so nothing is set apart. Where nothing else was recorded these runs are all there is, and count as any.
+
+A figure of all runs takes its cycles from `counted`, not from the report's reader: tests/structure holds the modules of
+analysis to it, but for those that show when something happened.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.arrays import BoolArray
+from popvision.arrays import BoolArray, Int64Array
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -49,15 +52,48 @@ def set_apart(source: ReportSource) -> SetApart:
     return source.kept.recent(("set apart", source.generation), lambda: _set_apart(source))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What figures of all runs count."""
+
+    source: ReportSource
+    apart: SetApart
+
+    @property
+    def runs(self) -> int:
+        return int(np.count_nonzero(~self.apart.runs))
+
+    @property
+    def steps(self) -> int:
+        return int(np.count_nonzero(~self.apart.steps))
+
+    @property
+    def total_cycles(self) -> int:
+        """Device cycles of the runs: what is 100 % of a share."""
+        return self.source.reader.total_cycles() - self.apart.total
+
+    def cycles(self, ipu: int) -> Int64Array:
+        """By execution step its length on an IPU, 0 for a step that is set apart."""
+        return np.where(self.apart.steps, 0, np.asarray(self.source.reader.steps_on_ipu(ipu).cycles, np.int64))
+
+    def cycles_apart(self, ipu: int) -> Int64Array:
+        """By execution step its length on an IPU, 0 for a step that is not set apart."""
+        return np.where(self.apart.steps, np.asarray(self.source.reader.steps_on_ipu(ipu).cycles, np.int64), 0)
+
+
+def counted(source: ReportSource) -> Counted:
+    """The steps' cycles without those of runs that are set apart. Raises as `set_apart`."""
+    return Counted(source, set_apart(source))
+
+
 def _set_apart(source: ReportSource) -> SetApart:
     runs, steps = source.reader.runs(), source.reader.steps()
     fact = source.reader.meta.get(FACT)
     programs = [index for index in fact if isinstance(index, int)] if isinstance(fact, list) else []
     once = np.isin(np.asarray(runs.program_index, np.int64), np.array(programs, np.int64))
-    if once.all():
-        once = np.zeros(len(runs.name), np.bool_)
+    if not once.any() or once.all():
+        return SetApart(np.zeros(len(runs.name), np.bool_), np.zeros(len(steps.program), np.bool_), {})
     cycles: dict[str, int] = {}
     for run in np.flatnonzero(once).tolist():
         cycles[runs.name[run]] = cycles.get(runs.name[run], 0) + int(runs.cycles[run])
-    of_run = np.asarray(steps.run, np.int64)
-    return SetApart(once, once[of_run] if len(once) else np.zeros(len(of_run), np.bool_), cycles)
+    return SetApart(once, once[np.asarray(steps.run, np.int64)], cycles)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.explain.cycles import times
 from popvision.analysis.explain.derivation import Derivation, from_report, stored
 from popvision.analysis.programs.figures import figures
@@ -25,7 +26,7 @@ def explain_report(source: ReportSource) -> list[Derivation]:
 
 def _cycles(source: ReportSource) -> list[Derivation]:
     reader = source.reader
-    total = reader.total_cycles()
+    total = counted(source).total_cycles
     if not len(reader.runs().name):
         return []
     ipus = range(reader.target().num_ipus)
@@ -42,7 +43,9 @@ def _cycles(source: ReportSource) -> list[Derivation]:
     after = total - int(own.sum())
     if after:
         terms.append(from_report("from the last step of each run to its end", after, 1))
-    return [Derivation(f"total cycles of all recorded runs, IPU {ipu}", float(total), "cycles", terms)]
+    apart = set_apart(source).sentence
+    notes = [apart] if apart else []
+    return [Derivation(f"total cycles of all recorded runs, IPU {ipu}", float(total), "cycles", terms, notes)]
 
 
 def _memory(source: ReportSource) -> list[Derivation]:

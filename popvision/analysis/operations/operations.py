@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from popvision.analysis.execution.once import set_apart
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.liveness.curve import curve, live_classes, peak
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.operations.code import OperationCode, operation_code, vertex_sharing
@@ -201,19 +201,18 @@ def _cycles(source: ReportSource, ownership: Owners, ipu: int | None) -> Operati
     owner = ownership.program[np.asarray(reader.steps().program, np.int64)]
     n = len(ownership.context)
     by_ipu = [reader.steps_on_ipu(each) for each in range(target_of(source).num_ipus)]
-    counted = list(range(len(by_ipu))) if ipu is None else [ipu]
+    counted_ipus = list(range(len(by_ipu))) if ipu is None else [ipu]
     cycles, apart, received, sent = (np.zeros(n, np.int64) for _ in range(4))
-    once = set_apart(source)
+    of_runs = counted(source)
     for number, each in enumerate(by_ipu):
-        if number in counted:
-            cycles += _sums(owner[~once.steps], each.cycles[~once.steps], n)
-            apart += _sums(owner[once.steps], each.cycles[once.steps], n)
+        if number in counted_ipus:
+            cycles += _sums(owner, of_runs.cycles(number), n)
+            apart += _sums(owner, of_runs.cycles_apart(number), n)
         received += _sums(owner, each.data_in, n)
         sent += _sums(owner, each.data_out, n)
-    total = reader.total_cycles() - once.total
-    cycles[NO_OPERATION] = total * len(counted) - int(cycles[1:].sum())
-    apart[NO_OPERATION] = once.total * len(counted) - int(apart[1:].sum())
-    return OperationCycles(cycles, apart, _count(owner, n), received, sent, counted)
+    cycles[NO_OPERATION] = of_runs.total_cycles * len(counted_ipus) - int(cycles[1:].sum())
+    apart[NO_OPERATION] = of_runs.apart.total * len(counted_ipus) - int(apart[1:].sum())
+    return OperationCycles(cycles, apart, _count(owner, n), received, sent, counted_ipus)
 
 
 def _flops(source: ReportSource, ownership: Owners) -> OperationFlops:

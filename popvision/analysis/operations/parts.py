@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted
 from popvision.analysis.operations.code import vertex_counts
 from popvision.analysis.operations.owners import Owners
 from popvision.analysis.report.columns import liveness, programs_of, variables
@@ -73,14 +74,15 @@ def programs_owned(ownership: Owners, rows: Sequence[int]) -> Int64Array:
 
 
 def program_cycles(source: ReportSource, ipu: int | None = None) -> tuple[Int64Array, Int64Array]:
-    """(cycles of its own steps on one IPU or added up over all of them, steps) by program."""
+    """(cycles of its own steps on one IPU or added up over all of them, steps) by program; cycles of runs that are set
+    apart (once.py) do not count."""
 
     def read() -> tuple[Int64Array, Int64Array]:
         n = len(programs_of(source).type)
         program = np.asarray(source.reader.steps().program, np.int64)
         cycles = np.zeros(n, np.int64)
         for each in range(target_of(source).num_ipus) if ipu is None else [ipu]:
-            np.add.at(cycles, program, np.asarray(source.reader.steps_on_ipu(each).cycles, np.int64))
+            np.add.at(cycles, program, counted(source).cycles(each))
         return cycles, np.bincount(program, minlength=n).astype(np.int64)
 
     return source.kept.recent(("program_cycles", source.generation, ipu), read)

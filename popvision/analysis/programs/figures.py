@@ -1,10 +1,11 @@
 """Cycles, bytes and executions of each lowered program over all recorded runs.
 
 Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
-all recorded runs. *Self* counts a program's own steps; *total* adds those of everything below it and of every function
-called there, each step once, at the call that was running (`call_sites`). So the control programs add up to
-the device's total, and the total of a function is the sum over all its calls. Over several IPUs a figure is
-the largest of the IPUs; bytes are those of all IPUs together.
+all recorded runs but those that happen once per attachment (once.py), whose cycles stand in a column of their own.
+*Self* counts a program's own steps; *total* adds those of everything below it and of every function called there, each
+step once, at the call that was running (`call_sites`). So the control programs add up to the device's total, and the
+total of a function is the sum over all its calls. Over several IPUs a figure is the largest of the IPUs; bytes are
+those of all IPUs together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted
 from popvision.analysis.programs.call_sites import has_calls, step_contexts, sums_by_call
 from popvision.analysis.programs.entries import entries
 from popvision.analysis.programs.program_tree import roots, tree_rows
@@ -37,6 +39,7 @@ class ProgramFigures:
     entered: Int64Array  #: entries over all recorded runs
     self_cycles: Int64Array
     total_cycles: Int64Array
+    apart_cycles: Int64Array  #: of its own steps in runs that happen once per attachment
     bytes_received: Int64Array  #: by its own steps
     bytes_sent: Int64Array
     total_received: Int64Array  #: with everything below and called
@@ -56,14 +59,15 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
     steps_of = np.asarray(reader.steps().program, np.int64)
     totals = _Totals(source, steps_of, n)
-    own, total = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    own, total, apart = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     moved = np.zeros((4, n), np.int64)  # received, sent; the same with everything below
     for each in ipus:
         steps = reader.steps_on_ipu(each)
-        cycles = np.asarray(steps.cycles, np.int64)
+        cycles = counted(source).cycles(each)
         on_ipu = _sum_by_program(steps_of, cycles, n)
         own = np.maximum(own, on_ipu)
         total = np.maximum(total, totals.of(on_ipu, cycles))
+        apart = np.maximum(apart, _sum_by_program(steps_of, counted(source).cycles_apart(each), n))
         for row, values in enumerate((steps.data_in, steps.data_out)):
             bytes_ = np.asarray(values, np.int64)
             by_program = _sum_by_program(steps_of, bytes_, n)
@@ -73,7 +77,10 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     moved[2:, totals.unknown] = UNKNOWN
     executions = np.bincount(steps_of, minlength=n).astype(np.int64)
     entered = entries(source, executions)
-    return ProgramFigures(executions, entered, own, total, moved[0], moved[1], moved[2], moved[3], totals.problem)
+    received, sent, total_received, total_sent = moved
+    return ProgramFigures(
+        executions, entered, own, total, apart, received, sent, total_received, total_sent, totals.problem
+    )
 
 
 def _sum_by_program(program: Int64Array, values: Int64Array, n: int) -> Int64Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted
 from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class OwnCycles:
     """By program id, as far as the last program that ran. `cycles`: lengths of its steps over all recorded runs, on the
-    IPU where they are most; steps of types that take no time (model.PHASE_OF_TYPE) are not counted."""
+    IPU where they are most, without those set apart (once.py); steps of types that take no time (model.PHASE_OF_TYPE)
+    are not counted."""
 
     cycles: Int64Array
     executions: Int64Array
@@ -41,7 +43,7 @@ def own_cycles(source: ReportSource) -> OwnCycles:
         most = np.zeros(count, np.int64)
         for ipu in range(target_of(source).num_ipus):
             own = np.zeros(count, np.int64)
-            np.add.at(own, program, np.asarray(reader.steps_on_ipu(ipu).cycles, np.int64)[timed])
+            np.add.at(own, program, counted(source).cycles(ipu)[timed])
             most = np.maximum(most, own)
         return OwnCycles(most, np.bincount(program, minlength=count).astype(np.int64))
 

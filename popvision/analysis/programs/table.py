@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.programs.details import code_bytes_of, cycles_provenance, tile_figures
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 
-#: Columns of the tree. Cycles are device cycles, bytes those of all recorded runs; `executions` = entries over all
-#: runs; `trips` = iterations of a Repeat per execution; `received`, `sent` with everything below and called;
-#: `live` = most live bytes while it runs; `code` = exchange and control code of the program itself, -1 where the report
-#: holds no code (the IPU Model compiles none by default).
+#: Columns of the tree. Cycles are device cycles, `apart` those of its own steps in runs once per attachment (-1 where
+#: none is known), bytes those of all recorded runs; `executions` = entries over all runs; `trips` = iterations of a
+#: Repeat per execution; `received`, `sent` with everything below and called; `live` = most live bytes while it runs;
+#: `code` = exchange and control code of the program itself, -1 where the report holds no code (the IPU Model compiles
+#: none by default).
 FIELDS: dict[str, Unit] = {
     "self": "cycles",
     "total": "cycles",
+    "apart": "cycles",
     "executions": "count",
     "received": "bytes",
     "live": "bytes",
@@ -43,7 +46,7 @@ FIELDS: dict[str, Unit] = {
 
 
 #: Fields that recorded runs alone have.
-OF_RUNS = ("self", "total", "executions", "received", "sent")
+OF_RUNS = ("self", "total", "apart", "executions", "received", "sent")
 
 
 def program_columns(source: ReportSource, ipu: int | None = None) -> dict[str, Int64Array]:
@@ -57,8 +60,8 @@ def column_totals(source: ReportSource, ipu: int | None = None) -> dict[str, int
     columns = program_columns(source, ipu)
     sums = figures(source, ipu)
     return {
-        "self": source.reader.total_cycles(),
-        "total": source.reader.total_cycles(),
+        "self": counted(source).total_cycles,
+        "total": counted(source).total_cycles,
         "received": int(sums.bytes_received.sum()),
         "sent": int(sums.bytes_sent.sum()),
         "live": int(columns["live"].max(initial=0)),
@@ -103,6 +106,7 @@ def _columns(source: ReportSource, ipu: int | None) -> dict[str, Int64Array]:
     recorded = {
         "self": sums.self_cycles,
         "total": sums.total_cycles,
+        "apart": sums.apart_cycles if set_apart(source).runs.any() else unknown,
         "executions": sums.entered,
         "received": sums.total_received,
         "live": live,

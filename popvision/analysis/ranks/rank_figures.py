@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from popvision.analysis.compare.matching import match_programs, match_runs
+from popvision.analysis.execution.once import counted
 from popvision.analysis.execution.phases import PHASES
 from popvision.analysis.programs.own_cycles import own_cycles
 from popvision.analysis.report.columns import programs_of
@@ -69,9 +70,10 @@ def spread(values: Float64Array, ranks: Int64Array) -> Spread:
 
 
 def figures_by_rank(sources: Sources) -> pd.DataFrame:
-    """A row per rank: rank, report, machine, runs, cycles (device, all recorded runs), of_median (cycles / median of
-    the ranks - 1), cycles of a tile in each phase (share of the phase x cycles), fullest_tile and capacity (bytes of
-    one tile, gaps included), fullest_used and used (bytes, gaps excluded), tiles_over, problem. None = not recorded."""
+    """A row per rank: rank, report, machine, runs, cycles (device, without runs once per attachment), of_median
+    (cycles / median of the ranks - 1), cycles of a tile in each phase (share of the phase x cycles), fullest_tile
+    and capacity (bytes of one tile, gaps included), fullest_used and used (bytes, gaps excluded), tiles_over,
+    problem. None = not recorded."""
     import pandas as pd
 
     rows = [_row(rank, sources[rank]) for rank in sorted(sources)]
@@ -85,7 +87,7 @@ def figures_by_rank(sources: Sources) -> pd.DataFrame:
 def _row(rank: int, source: ReportSource) -> dict[str, Any]:
     facts = headline(source)
     target = if_recorded(source.reader.target)
-    cycles = facts.total_cycles
+    cycles = None if facts.total_cycles is None else counted(source).total_cycles
     shares = facts.shares or {}
     return {
         "rank": rank,

@@ -58,11 +58,18 @@ _PROGRAMS = {
     "id": FigureTitle("Id", "Id in the program tree", column="program"),
     "type": FigureTitle("Type"),
     "name": FigureTitle("Name"),
-    "self": FigureTitle("Self cycles", "Device cycles of its own steps, all recorded runs", column="self_cycles"),
+    "self": FigureTitle(
+        "Self cycles", "Device cycles of its own steps, all runs but those once per attachment", column="self_cycles"
+    ),
     "total": FigureTitle(
         "Total cycles",
         "Self cycles plus those of all programs below and of the functions called",
         column="total_cycles",
+    ),
+    "apart": FigureTitle(
+        "Cycles once",
+        "Device cycles of its own steps in runs that happen once per attachment; not in self and total cycles",
+        column="apart_cycles",
     ),
     "executions": FigureTitle("Executions", "How often the program ran in all recorded runs"),
     "received": FigureTitle("Received", "Bytes received by its own steps and all below", column="received_bytes"),

@@ -6,8 +6,9 @@ IPUs; nothing is counted twice, so that for each figure
 
     sum over lines + not attributed = the report's own total
 
-holds exactly. Not attributed is what has no context (the control program that every run begins with) or one without a
-line, and the cycles between the last step of an IPU and the end of a run.
+holds exactly; for cycles the total is that of the runs that are not set apart (once.py). Not attributed is what has no
+context (the control program that every run begins with) or one without a line, and the cycles between the last step of
+an IPU and the end of a run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.capacity import why_no_run
@@ -64,7 +66,7 @@ class LineFigures:
     says which option records it."""
 
     places: Places
-    cycles: Int64Array | None  #: device cycles of the line's programs on `ipu`, all recorded runs
+    cycles: Int64Array | None  #: device cycles of the line's programs on `ipu`, all runs that are not set apart
     received: Int64Array | None  #: bytes that its programs' steps received, all IPUs and runs
     live: Int64Array | None  #: bytes of its variables live at `peak_index`, of one replica
     executions: Int64Array  #: steps
@@ -73,6 +75,12 @@ class LineFigures:
     ipu: int
     peak_index: int  #: -1 where not recorded
     missing: list[str]
+    apart: str  #: what happened once per attachment and is in no line, as a sentence; "" for nothing
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about the figures: what the report lacks, and what is set apart."""
+        return [*self.missing, *([self.apart] if self.apart else [])]
 
 
 def places(source: ReportSource) -> Places:
@@ -194,7 +202,7 @@ def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
     if len(source.reader.runs().name):
         sums = figures(source, ipu)
         cycles = _sum_by_place(lines.program, sums.self_cycles, n)
-        cycles[NOWHERE] += source.reader.total_cycles() - int(sums.self_cycles.sum())
+        cycles[NOWHERE] += counted(source).total_cycles - int(sums.self_cycles.sum())
         received = _sum_by_place(lines.program, figures(source).bytes_received, n)
         executions = _sum_by_place(lines.program, sums.executions, n)
     else:
@@ -206,13 +214,14 @@ def _line_figures(source: ReportSource, ipu: int | None) -> LineFigures:
     except NotRecordedError as problem:
         missing.append(str(problem))
     counts = np.bincount(lines.program, minlength=n), np.bincount(lines.variable, minlength=n)
-    return LineFigures(lines, cycles, received, live, executions, *counts, ipu, index, missing)
+    apart = "" if cycles is None else set_apart(source).sentence
+    return LineFigures(lines, cycles, received, live, executions, *counts, ipu, index, missing, apart)
 
 
 def busiest_ipu(source: ReportSource) -> int:
     """The IPU whose steps take longest, the lowest number of equals."""
     reader = source.reader
-    lengths = [int(np.sum(reader.steps_on_ipu(ipu).cycles)) for ipu in range(reader.target().num_ipus)]
+    lengths = [int(counted(source).cycles(ipu).sum()) for ipu in range(reader.target().num_ipus)]
     return int(np.argmax(lengths))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from popvision.analysis.execution.once import set_apart
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.liveness.curve import Peak, curve, peak
 from popvision.analysis.programs.own_cycles import own_cycles
@@ -113,7 +113,7 @@ def _headline(source: ReportSource) -> Headline:
         runs=0 if ran is None else len(ran.name),
         truncated=ran is not None and bool(ran.truncated.any()),
         shares=recorded("shares", lambda: _shares(source, ran)),
-        longest=recorded("longest", lambda: _longest(source, total)) if total else None,
+        longest=recorded("longest", lambda: _longest(source)) if total else None,
         not_recorded=recorded("shares", lambda: phases_unknown_text(source)) or "",
         live_peak=recorded("live", lambda: peak(curve(source))),
         lost=lost,
@@ -159,13 +159,11 @@ def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
     )
 
 
-def _longest(source: ReportSource, total: int) -> LongestProgram | None:
-    own, apart = own_cycles(source), set_apart(source)
-    of_steps = own.cycles.copy()
-    of_steps[np.unique(source.reader.steps().program[apart.steps])] = 0
-    if not of_steps.any():
+def _longest(source: ReportSource) -> LongestProgram | None:
+    own = own_cycles(source)
+    if not own.cycles.any():
         return None
-    program = int(np.argmax(of_steps))
+    program = int(np.argmax(own.cycles))
     programs = programs_of(source)
     cycles = int(own.cycles[program])
     return LongestProgram(
@@ -174,5 +172,5 @@ def _longest(source: ReportSource, total: int) -> LongestProgram | None:
         programs.name[program],
         cycles,
         int(own.executions[program]),
-        cycles / (total - apart.total),
+        cycles / counted(source).total_cycles,
     )

@@ -10,12 +10,18 @@ import pytest
 from click.testing import CliRunner
 
 import popvision
-from popvision.analysis.execution.once import set_apart
+from popvision.analysis.compare.metrics import measure
+from popvision.analysis.compare.what_changed import waterfalls
+from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.execution.phases import PHASES, phase_totals
 from popvision.analysis.insights.rules import insights
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.table import operation_table
+from popvision.analysis.programs.program_tree import roots
+from popvision.analysis.programs.table import column_totals, program_columns, program_table
+from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.source import ReportSource
+from popvision.analysis.source_code.lines import line_figures
 from popvision.analysis.summary.headline import headline
 from popvision.cli import group
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel, compileGraph
@@ -122,3 +128,36 @@ def test_frames_and_commands_tell_them(source: ReportSource) -> None:
         result = CliRunner().invoke(group, [command[0], str(source.folder), *command[1:]])
         assert result.exit_code == 0
         assert sentence in " ".join(result.output.split())
+
+
+def test_the_program_tree_counts_the_steps_alone(source: ReportSource, plain: ReportSource) -> None:
+    ours, theirs = program_columns(source), program_columns(plain)
+    apart, total = set_apart(source), counted(source).total_cycles
+    assert column_totals(source)["total"] == total == source.reader.total_cycles() - apart.total
+    assert (ours["self"] + ours["apart"]).tolist() == theirs["self"].tolist()
+    assert (theirs["apart"] == -1).all()
+    roots_of_tree = [root.program for root in roots(source)]
+    tail = total - int(ours["total"][roots_of_tree].sum())
+    assert 0 <= tail < 100  # from the last step of each run to its end
+    first = int(program_table(source)["id"][0])
+    assert not programs_of(source).type[first].startswith("StreamCopy")
+
+
+def test_lines_add_up_to_the_steps(source: ReportSource) -> None:
+    sums = line_figures(source)
+    assert sums.cycles is not None
+    assert int(sums.cycles.sum()) == counted(source).total_cycles
+    assert sums.remarks == [set_apart(source).sentence]
+
+
+def test_compared_metrics_are_those_of_the_steps(source: ReportSource, plain: ReportSource) -> None:
+    ours, steps = measure(source), source.reader.runs().cycles[1:3]
+    assert ours["cycles"] == int(steps.sum())
+    assert ours["cycles_apart"] == set_apart(source).total
+    assert (ours["runs"], ours["cycles_per_run"]) == (2, int(steps.sum()) / 2)
+    theirs = measure(plain)
+    assert (theirs["runs"], theirs["cycles_apart"]) == (4, 0)
+    assert theirs["cycles"] == source.reader.total_cycles()
+    for waterfall in waterfalls(source, plain):
+        if waterfall.kind == "cycles":
+            assert waterfall.total.difference == set_apart(source).total

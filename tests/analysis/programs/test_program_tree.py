@@ -53,6 +53,7 @@ class FakeSource:
         self.reader = SimpleNamespace(
             programs=lambda: found,
             target=lambda: SimpleNamespace(num_ipus=1),
+            meta={},
             steps=lambda: SimpleNamespace(program=np.array(steps, np.int64)),
             steps_on_ipu=lambda _ipu: figures,
             runs=lambda: SimpleNamespace(name=[], truncated=np.zeros(0, bool), program_index=np.zeros(0, np.int64)),

@@ -9,6 +9,7 @@ const ROW = 22;
 const KINDS = {
   self: "cycles",
   total: "cycles",
+  apart: "cycles",
   executions: "integer",
   received: "bytes",
   live: "bytes",
@@ -25,6 +26,9 @@ const SHARES = {
   live: "bytes / highest point of the liveness curve",
   code: "bytes / exchange and control code of all programs",
 };
+
+/** @type {Record<string, string>} why a figure is unknown */
+const UNKNOWN = { trips: "Not a Repeat", apart: "No run happens once per attachment" };
 
 /**
  * @param {string} tag
@@ -56,7 +60,7 @@ function cellElement(field, text, totals) {
   if (!text) return cell;
   if (value === 0) cell.classList.add("zero");
   if (!known(value)) {
-    cell.title = field === "trips" ? "Not a Repeat" : "Not recorded in this report";
+    cell.title = UNKNOWN[field] || "Not recorded in this report";
     return cell;
   }
   const total = totals[field];

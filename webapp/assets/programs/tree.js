@@ -16,6 +16,7 @@ import { TreeTexts } from "./texts.js";
 const COLUMNS = {
   ids: true,
   cycles: true,
+  apart: false,
   executions: true,
   received: true,
   live: true,

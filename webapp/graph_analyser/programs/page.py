@@ -61,6 +61,7 @@ _KEYS = (
 _SWITCHES = {
     "self": (True, "Cycles, self and total"),
     "total": (True, ""),
+    "apart": (False, "Cycles once per attachment"),
     "executions": (True, "Executions"),
     "received": (True, "Bytes received"),
     "live": (True, "Peak live bytes"),

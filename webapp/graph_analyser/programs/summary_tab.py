@@ -133,8 +133,8 @@ def _figures(source: ReportSource, program: ProgramFacts) -> list[tuple[Any, Any
         shown = f"{text} ({percent_text(share)})" if share is not None else text
         rows.append((html.Span(title, title=help), shown))
     if program.executions:
-        each = program.self_cycles / program.executions
-        rows.insert(1, ("Self cycles per execution", f"{each:,.1f}"))
+        of_all_runs = program.self_cycles + max(0, int(columns["apart"][program.program]))
+        rows.insert(1, ("Self cycles per execution", f"{of_all_runs / program.executions:,.1f}"))
     return rows
 
 

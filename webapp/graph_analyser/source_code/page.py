@@ -91,7 +91,7 @@ def _toolbar(context: ViewContext, line_sums: LineFigures) -> Component:
         f"device holds most ({line_sums.peak_index if line_sums.peak_index >= 0 else 'not recorded'}).",
         formula="sum over lines + not attributed = total of the report",
     )
-    notes = [html.Span(sentence, className="dim") for sentence in line_sums.missing]
+    notes = [html.Span(sentence, className="dim") for sentence in line_sums.remarks]
     links = table_links(f"/data/{context.key}/table/source-lines", "", "source-lines", "the figures of these lines")
     saves = html.Span(links, className="toolbar-group source-exports")
     return toolbar(*left, group(about), *notes, spacer(), _unattributed(context, line_sums), saves)
