@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.poptorch import exported, performance
 from simulator.frontends.poptorch.beside_torch.attempt import Place
-from simulator.frontends.poptorch.beside_torch.first_step import check_first_step
+from simulator.frontends.poptorch.beside_torch.comparison import Ran
+from simulator.frontends.poptorch.beside_torch.first_step import checked_first_step
+from simulator.frontends.poptorch.beside_torch.optimizer_step import UsersOptimizer
 from simulator.frontends.poptorch.compiled_model import (
     CompiledModel,
     ModelRequest,
@@ -88,22 +90,28 @@ class PoplarExecutor:
             )
         self._compile(arguments)
         self._attach()
-        self._check_first_step(arguments)
-        with self.channel.tracepoint("modelExecution"):
+        with self._checked(arguments), self.channel.tracepoint("modelExecution"):
             try:
                 return self._run(arguments)
             except poplar_error as error:
                 raise Error(str(error)) from error
 
-    def _check_first_step(self, arguments: BoundArguments) -> None:
-        """Compare the first step with eager torch where POPVISION_CHECK says so."""
+    def _checked(self, arguments: BoundArguments) -> AbstractContextManager[None]:
+        """Compare what runs while this is open, the first step, with eager torch where POPVISION_CHECK says so."""
         if self._is_checked or not check_of_first_step():
-            return
+            return nullcontext()
         self._is_checked = True
         assert self._connection is not None
-        with self.channel.tracepoint("checkFirstStep"):
-            request = self._asked or self._request(arguments)
-            check_first_step(request, Place(self._connection.target, self._input_groups, self._seed))
+        program = self._need_program()
+        self._values.send_changed()
+        optimizer = None
+        if self._values.described is not None:
+            names = {id(parameter): name for name, parameter in self._user_model.named_parameters()}
+            states = program.first_states()
+            optimizer = UsersOptimizer(self._values.optimizer, self._values.described, names, states)
+        place = Place(self._connection.target, self._input_groups, self._seed, optimizer)
+        request = self._asked or self._request(arguments)
+        return checked_first_step(request, place, lambda: Ran(program.outputs, program.fetch_weights()), self.channel)
 
     def _run(self, arguments: BoundArguments) -> Any:
         program = self._need_program()

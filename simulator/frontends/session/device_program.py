@@ -97,6 +97,11 @@ class DeviceProgram:
         self.engine.run(Entry.MAIN, label)
         return self._outputs
 
+    @property
+    def outputs(self) -> list[AnyArray]:
+        """What the last run gave."""
+        return self._outputs
+
     def observed(self, name: str) -> AnyArray:
         """What the last run sent of an observed tensor, [transfers x replicas, *shape]."""
         return self._observed[name]

@@ -23,40 +23,11 @@ from simulator.frontends.capture import modules
 from simulator.frontends.capture.own_gradients import OwnGradients
 from simulator.frontends.captured import Operator
 from simulator.frontends.lowering.rules import TABLE
+from tests.frontends.poptorch.checked_steps import checked, line_of, step
 from tests.frontends.poptorch.gradient_twins import Forward, Net
+from tests.frontends.poptorch.model_options import options
 
-
-@pytest.fixture(autouse=True)
-def _checked(monkeypatch: Any) -> None:
-    monkeypatch.setenv("POPVISION_TILES", "4")
-    monkeypatch.setenv("POPVISION_CHECK", "torch")
-    torch.manual_seed(0)
-
-
-def options() -> Any:
-    return poptorch.Options().showCompilationProgressBar(False)
-
-
-def step(net: Any, *inputs: Any, chosen: Any = None) -> Any:
-    """The first step of a training model."""
-    model = poptorch.trainingModel(net, chosen or options(), torch.optim.SGD(net.parameters(), lr=0.1))
-    try:
-        return model(*inputs)
-    finally:
-        model.destroy()
-
-
-def line_of(capsys: Any) -> str:
-    """What the check says of the one model that ran."""
-    lines = [one for one in capsys.readouterr().err.splitlines() if one.startswith("popvision check: ")]
-    assert len(lines) == 1, lines
-    return str(lines[0]).removeprefix("popvision check: ")
-
-
-def checked(function: Forward, capsys: Any) -> str:
-    """What the check says of a step with this forward."""
-    step(Net(function), torch.randn(5, 3), torch.randn(5, 4))
-    return line_of(capsys)
+pytestmark = pytest.mark.usefixtures("under_check")
 
 
 def line_number(function: Callable[..., Any], offset: int) -> str:

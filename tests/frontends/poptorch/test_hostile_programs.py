@@ -12,12 +12,9 @@ import torch
 from torch import nn
 
 from simulator.frontends import poptorch
+from tests.frontends.poptorch.model_options import options
 
 pytestmark = pytest.mark.usefixtures("few_tiles")
-
-
-def options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
 
 
 class Tied(nn.Module):

@@ -16,6 +16,7 @@ from simulator.frontends import poptorch
 from simulator.frontends.poptorch import OutputMode, compiled_model
 from simulator.poplar import compileGraph
 from simulator.runtime.recording import report_folder
+from tests.frontends.poptorch.model_options import options
 
 RATE = 0.1
 
@@ -29,13 +30,6 @@ class Net(torch.nn.Module):
     def forward(self, x: Any, y: Any = None) -> Any:
         out = self.second(torch.relu(self.first(x)))
         return out if y is None else (out, self.loss(out, y))
-
-
-def options(**values: Any) -> poptorch.Options:
-    made = poptorch.Options().showCompilationProgressBar(False)
-    for name, value in values.items():
-        getattr(made, name)(value)
-    return made
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from simulator.frontends import poptorch
+from tests.frontends.poptorch.model_options import options
 
 
 class _Net(torch.nn.Module):
@@ -25,10 +26,6 @@ class _Net(torch.nn.Module):
 def batch(number: int) -> tuple[Any, Any]:
     generator = torch.Generator().manual_seed(number)
     return torch.randn(4, 3, generator=generator), torch.randn(4, 2, generator=generator)
-
-
-def options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
 
 
 def wrapped(net: Any, optimizer: Any) -> Any:

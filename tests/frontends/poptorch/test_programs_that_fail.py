@@ -16,6 +16,7 @@ import torch
 
 import popvision
 from simulator.frontends import poptorch
+from tests.frontends.poptorch.model_options import options
 
 ROOT = Path(__file__).parents[3]
 
@@ -79,10 +80,6 @@ class Singular(torch.nn.Module):
 
 def infer(module: Any) -> poptorch.PoplarExecutor:
     return poptorch.inferenceModel(module, options())
-
-
-def options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
 
 
 def training(module: Any, optimizer: Any = None) -> poptorch.PoplarExecutor:

@@ -13,12 +13,9 @@ from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
 from simulator.frontends import poptorch
+from tests.frontends.poptorch.model_options import options
 
 pytestmark = pytest.mark.usefixtures("few_tiles")
-
-
-def options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
 
 
 WRITES: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {}

@@ -14,16 +14,25 @@ from simulator.frontends.capture.operators import is_users
 from simulator.frontends.captured import Operator, Program, Value, operators_within
 from simulator.frontends.poptorch.beside_torch import comparison
 from simulator.frontends.poptorch.beside_torch.calls import CALL, CallNumbers, CapturedCalls, watching
-from simulator.frontends.poptorch.beside_torch.comparison import Difference, Pair
-from simulator.frontends.poptorch.beside_torch.device_step import DeviceStep, Drawn, checked_settings, run_on_device
+from simulator.frontends.poptorch.beside_torch.comparison import HALF_SHARE, Difference, Pair, Ran
+from simulator.frontends.poptorch.beside_torch.device_step import (
+    Call,
+    DeviceStep,
+    Drawn,
+    checked_settings,
+    run_on_device,
+)
 from simulator.frontends.poptorch.beside_torch.eager_step import EagerStep, LossPlace, StepPlan, copied, run_in_eager
 from simulator.frontends.poptorch.beside_torch.location import Location, Search, values_of_calls
+from simulator.frontends.poptorch.beside_torch.optimizer_step import NotInTorchError, UsersOptimizer
 from simulator.frontends.poptorch.compiled_model import ModelRequest, capture_model
 from simulator.frontends.poptorch.micro_batches import BoundArguments
 from simulator.poplar import Target
 
 #: functions whose result is what they draw, by the beginnings of their names
-_DRAWS = (*("rand", "normal", "uniform", "bernoulli", "exponential", "cauchy", "geometric", "log_normal"),)
+_DRAWS = (
+    *("rand", "normal", "uniform", "bernoulli", "exponential", "cauchy", "geometric", "log_normal", "multinomial"),
+)
 _MASKS = ("dropout", "native_dropout", "feature_dropout")
 _ALPHA_MASKS = ("alpha_dropout", "feature_alpha_dropout")
 
@@ -39,15 +48,18 @@ class Place:
     target: Target
     groups: list[int]  #: of inputs, for each replica
     seed: int
+    optimizer: UsersOptimizer | None = None
 
 
 @dataclass(frozen=True)
 class Compared:
-    """All pairs; `found` are those that differ, `rounded` those that float32 alone explains."""
+    """All pairs; `found` are those that differ, `rounded` those that float32 alone explains. `left_out` is what torch
+    has no twin of, "" for nothing."""
 
     pairs: list[Pair]
     found: list[Difference]
     rounded: int
+    left_out: str
 
 
 class Attempt:
@@ -84,9 +96,23 @@ class Attempt:
         """Run eager torch and compare. Raises EagerError where it raises, LookupError where it gives other results."""
         eager = self._in_eager(self._device)
         pairs = comparison.pairs_of(self._device, eager)
-        found = [one for one in (comparison.difference(pair, self._share) for pair in pairs) if one is not None]
+        found = comparison.differences(pairs, self._share)
         differing = found if self.uses_half or not found else self._beyond_rounding(found)
-        return Compared(pairs, differing, len(found) - len(differing))
+        optimizer, updates, left_out = self._place.optimizer, [], ""
+        if optimizer is not None and self._device.gradients:
+            try:
+                updates = optimizer.pairs(self._device)
+            except NotInTorchError as error:
+                left_out = f", without the step of {error}, which torch does not have"
+        share = HALF_SHARE if optimizer is not None and optimizer.has_halves else self._share
+        rounded = len(found) - len(differing)
+        return Compared([*pairs, *updates], [*differing, *comparison.differences(updates, share)], rounded, left_out)
+
+    def beside(self, ran: Ran) -> list[Difference]:
+        """What differs between this program, compiled now, and the executable that ran the user's first call."""
+        pairs = comparison.executable_pairs(self._device, ran, self._request.settings)
+        several = self._request.settings.iterations > 1
+        return comparison.differences(pairs, HALF_SHARE if several else self._share)
 
     def _beyond_rounding(self, found: list[Difference]) -> list[Difference]:
         """Those that float64 does not explain."""
@@ -118,10 +144,18 @@ class Attempt:
     # Sides
 
     def _on_device(self, chosen: Sequence[Value]) -> DeviceStep:
-        place, whole = self._place, self._request.micro_batches()
-        count = self._steps * (max(place.groups) + 1)
-        tensors = [_share_of(one, whole, 0, whole // count) for one in self._request.arguments.tensors()]
-        return run_on_device(self._request, self._captured, place.target, place.groups, tensors, place.seed, chosen)
+        place, request = self._place, self._request
+        whole = request.micro_batches()
+        parts = whole // (self._steps * (max(place.groups) + 1))
+        tensors = [
+            [_share_of(one, whole, part, parts) for one in request.arguments.tensors()]
+            for part in range(1 if chosen else parts)
+        ]
+        optimizer = place.optimizer
+        states = {} if optimizer is None else optimizer.states
+        rates = {} if request.optimizer is None else request.optimizer.variables()
+        call = Call(place.groups, place.seed, tensors, states, rates)
+        return run_on_device(request, self._captured, place.target, call, chosen)
 
     def _in_eager(self, device: DeviceStep, wide: Any = None, keeps_all: bool = False) -> EagerStep:
         settings, groups = self._request.settings, self._place.groups
@@ -182,7 +216,9 @@ def _widened(request: ModelRequest, wide: Any) -> ModelRequest:
         one.to(wide) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
         for one in request.arguments.leaves
     )
-    return replace(request, module=copied(request.module, wide), arguments=replace(request.arguments, leaves=leaves))
+    settings = replace(request.settings, automatic_loss_scaling=False)  # which floats have no need of
+    arguments = replace(request.arguments, leaves=leaves)
+    return replace(request, module=copied(request.module, wide), arguments=arguments, settings=settings)
 
 
 def _uses_half(program: Program) -> bool:

@@ -36,6 +36,21 @@ _INNER_DRAWS: dict[str, tuple[str, int, Any]] = {
     "rrelu": ("training", 3, False),
 }
 
+
+def _gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """torch.nn.functional.gumbel_softmax by the functions that it calls, so that what it draws is a call of its own."""
+    noise = -torch.empty_like(logits, memory_format=torch.legacy_contiguous_format).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = soft.max(dim, keepdim=True)[1]
+    zeros = torch.zeros_like(logits, memory_format=torch.legacy_contiguous_format)
+    return zeros.scatter_(dim, chosen, 1.0) - soft.detach() + soft
+
+
+#: functions that draw inside and are taken apart
+_IN_PARTS = {"gumbel_softmax": _gumbel_softmax}
+
 Key = tuple[Any, ...]
 
 
@@ -61,6 +76,9 @@ class Calls(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
         key = self._key(str(getattr(func, "__name__", "")))
         given, named = tuple(args), dict(kwargs or {})
+        if key[0] in _IN_PARTS:
+            with self:
+                return _IN_PARTS[key[0]](*given, **named)
         if self._without_draws and key[0] in _INNER_DRAWS:
             given, named = replaced(given, named, *_INNER_DRAWS[key[0]])
         if self._wide is not None:

@@ -9,12 +9,13 @@ or not. NaN agrees with NaN, and an infinity with itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from simulator.frontends.lowering.lowered import Outputs, Settings
 from simulator.frontends.poptorch.beside_torch.device_step import DeviceStep
 from simulator.frontends.poptorch.beside_torch.eager_step import EagerStep
 
@@ -22,6 +23,8 @@ from simulator.frontends.poptorch.beside_torch.eager_step import EagerStep
 FLOAT_SHARE, HALF_SHARE = 1e-4, 1e-2
 #: of the largest element of all gradients: less is rounding (16 roundings of that element)
 _LEAST = 2e-6
+#: of the largest element of all gradients: a smaller one may be rounding
+NOISE = 1e-4
 #: times that the device may be as far from float64 as eager torch is
 ROUNDINGS = 16.0
 
@@ -29,7 +32,8 @@ ROUNDINGS = 16.0
 @dataclass(frozen=True)
 class Pair:
     """One tensor on both sides, its micro-batches stacked. `kind` is "output", "input" (that forward wrote to),
-    "loss", "gradient" or "state"."""
+    "loss", "gradient", "state", "update" (of a weight by the optimizer), or of the executable that ran, whose other
+    side is the device's second one, "result" or "change" (of a weight)."""
 
     kind: str
     name: str
@@ -44,6 +48,9 @@ class Pair:
             "loss": "the loss",
             "gradient": f"the gradient of {self.name}",
             "state": self.name,
+            "update": f"the optimizer's step of {self.name}",
+            "result": f"output {self.name}",
+            "change": f"the change of {self.name}",
         }[self.kind]
 
 
@@ -58,13 +65,22 @@ class Difference:
 
     def __str__(self) -> str:
         device, eager = np.asarray(self.pair.device), np.asarray(self.pair.eager)
+        there = "in the program" if self.pair.kind in ("result", "change") else "in torch"
         if device.shape != eager.shape:
-            return f"{self.pair} has the shape {list(device.shape[1:])}, in torch {list(eager.shape[1:])}"
+            return f"{self.pair} has the shape {list(device.shape[1:])}, {there} {list(eager.shape[1:])}"
         if not np.isfinite(self.size):
-            return f"{self.pair} is NaN or infinite at other elements than in torch"
+            return f"{self.pair} is NaN or infinite at other elements than {there}"
         return (
-            f"{self.pair} by {self.size:.3g} (largest element in torch {self.largest:.3g}, allowed {self.allowed:.2g})"
+            f"{self.pair} by {self.size:.3g} (largest element {there} {self.largest:.3g}, allowed {self.allowed:.2g})"
         )
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the user's executable gave in its first call: buffers of its outputs, and weights and buffers afterwards."""
+
+    outputs: list[Any]
+    weights: Mapping[str, Any]
 
 
 def pairs_of(device: DeviceStep, eager: EagerStep) -> list[Pair]:
@@ -112,6 +128,48 @@ def _gradients(device: DeviceStep, eager: EagerStep) -> list[Pair]:
         filled = zeros if there is None else there, zeros if here is None else here.cpu().numpy()
         pairs.append(Pair("gradient", weight.name, filled[0][None], filled[1][None], least))
     return pairs
+
+
+def executable_pairs(device: DeviceStep, ran: Ran, settings: Settings) -> list[Pair]:
+    """The executable's results beside those of the program compiled now. Weights whose gradient is nothing but
+    rounding count as equal, since an optimizer may move them either way."""
+    pairs = []
+    if not settings.synthetic_data:
+        for number, (name, buffer) in enumerate(zip(device.program.output_names, ran.outputs, strict=True)):
+            sent = np.stack([values for part in (device.outputs, *device.later_outputs) for values in part[number]])
+            turns = sent.reshape(len(sent) // settings.replicas, settings.replicas, *sent.shape[1:])
+            pairs.append(Pair("result", name, buffer, _sent_turns(turns, settings).reshape(buffer.shape)))
+    largest = max((abs(one).max() for one in device.gradients.values() if one.size), default=0.0)
+    for name, values in ran.weights.items():
+        before, after = device.weights[name].astype(np.float64), device.last[name].astype(np.float64)
+        changed = values.astype(np.float64)
+        if name in device.gradients:
+            changed = np.where(abs(device.gradients[name]) <= NOISE * largest, after, changed)
+        pairs.append(Pair("change", name, (changed - before)[None], (after - before)[None], rounding_of(values)))
+    return pairs
+
+
+def _sent_turns(turns: Any, settings: Settings) -> Any:
+    """Those of all micro-batches, [turns, replicas, ...], that the user's settings send."""
+    if settings.outputs is Outputs.FINAL:
+        return turns[-1:]
+    if settings.outputs is Outputs.EVERY_N:
+        step = settings.accumulation * settings.period
+        return turns[step - 1 :: step]
+    return turns.sum(0, keepdims=True) if settings.outputs is Outputs.SUM else turns
+
+
+def rounding_of(weight: Any) -> float:
+    """The size of a change of a weight that is rounding in its type."""
+    values = np.asarray(weight)
+    if not values.size or values.dtype.kind != "f":
+        return 0.0
+    return 2 * float(np.finfo(values.dtype).eps) * float(np.abs(values.astype(np.float64)).max())
+
+
+def differences(pairs: Sequence[Pair], share: float) -> list[Difference]:
+    """The pairs that differ."""
+    return [one for one in (difference(pair, share) for pair in pairs) if one is not None]
 
 
 def stacked(tensors: Sequence[Any]) -> Any:

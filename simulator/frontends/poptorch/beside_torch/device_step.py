@@ -1,8 +1,9 @@
 """The device's side of the check: the step of the user's program once more, with all that is compared sent to the host.
 
-The operators, the settings and the target are the user's; in place of the optimizer's step the program keeps the
-gradients that this would get. It runs on simulated hardware of its own with memory to spare, and leaves no report. It
-costs one compilation and one run.
+The operators, the settings, the optimizer and the target are the user's; the program keeps the gradients that the
+optimizer gets. It runs on simulated hardware of its own with memory to spare, and leaves no report. It costs one
+compilation and one run; the other iterations of the user's first call run one by one, so that its results can be
+compared with those of the executable that the user runs.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ import numpy as np
 from simulator.frontends.capture.modules import CapturedModule
 from simulator.frontends.captured import Operator, Program, Value
 from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.loss_scaling import FACTOR
 from simulator.frontends.lowering.lowered import Lowered, Observed, Outputs, Settings
-from simulator.frontends.lowering.programs import ModuleLowering, Updated
+from simulator.frontends.lowering.optimizers import update_rule
+from simulator.frontends.lowering.programs import ModuleLowering, Update, Updated
 from simulator.frontends.lowering.shards import Spot
+from simulator.frontends.poptorch.beside_torch.calls import CALL
 from simulator.frontends.poptorch.compiled_model import ENGINE_OPTIONS, ModelRequest
 from simulator.frontends.poptorch.host_inputs import send_inputs
 from simulator.frontends.session.device_program import DeviceProgram
@@ -44,6 +48,8 @@ DROPOUTS = frozenset(
         "popvision.feature_alpha_dropout.default",
     )
 )
+#: an operator whose result is the mask of a dropout, in a call that multiplies by it
+_MASK = "aten.bernoulli.p"
 #: operators whose result is what they draw
 _DRAWING = ("rand", "normal", "uniform", "bernoulli", "exponential", "random", "cauchy", "geometric", "log_normal")
 
@@ -74,13 +80,19 @@ class DeviceStep:
     slopes: dict[int, list[Any]]  #: gradients of these
     inputs: dict[str, list[Any]]  #: those that forward wrote to
     undrawn: list[Operator]  #: operators that draw inside, so that nobody can draw the same
+    weights: dict[str, Any]  #: with buffers and the optimizer's states, as they were sent
+    stepped: dict[str, Any]  #: the same after the optimizer's step
+    later_outputs: list[list[list[Any]]]  #: of the call's further iterations
+    last: dict[str, Any]  #: `weights` after these
 
 
 class _CheckedLowering(ModuleLowering):
     """A lowering whose draws, and values and gradients of chosen numbers, go to the host."""
 
-    def __init__(self, target: Target, program: Program, settings: Settings, training: bool, chosen: Sequence[Value]):
-        super().__init__(target, program, settings, _keep_gradients if training else None)
+    def __init__(
+        self, target: Target, program: Program, settings: Settings, update: Update | None, chosen: Sequence[Value]
+    ) -> None:
+        super().__init__(target, program, settings, update)
         self.chosen = list(chosen)
         self.drawn: list[Drawn] = []
         self.undrawn: list[Operator] = []
@@ -113,10 +125,18 @@ class _CheckedLowering(ModuleLowering):
         else:
             self.undrawn.append(operator)
 
+    def _drawn_value(self, operator: Operator) -> Value:
+        """What the call of an operator that draws gives: `exponential_` is a uniform draw and what is made of it."""
+        call = operator.place.annotations.get(CALL)
+        if operator.name in (*DROPOUTS, _MASK) or call is None:
+            return operator.results[0]
+        made = [one for one in self.captured.operators if one.place.annotations.get(CALL) == call]
+        return made[-1].results[0]
+
     def _observed_tensor(self, one: Observed) -> tuple[Tensor, Value, Spot]:
         kind, _, number = one.tensor.partition(" ")
         if kind == "draw":
-            value = self.drawn[int(number)].operator.results[0]
+            value = self._drawn_value(self.drawn[int(number)].operator)
             tensor = self._masks.get(int(number))
             return self.tape.tensor(value) if tensor is None else tensor, value, self.tape.homes[value.number]
         value = next(chosen for chosen in self.chosen if chosen.number == int(number))
@@ -130,38 +150,49 @@ class _CheckedLowering(ModuleLowering):
         return slope, value, self.execution.slope_spot(home)
 
 
-def _keep_gradients(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
-    """In place of an optimizer's step: the gradients become states, which the host fetches."""
-    kept = {
-        f"{_PREFIX}{name}": poputil.duplicate(at.graph, slope, at.program, f"{name}/gradient")
-        for name, (_, slope) in gradients.items()
-    }
-    return Updated(states=kept, first_values=dict.fromkeys(kept, 0.0))
+def _keeping_gradients(update: Update) -> Update:
+    """An optimizer's step whose gradients become states too, which the host fetches."""
+
+    def keep(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
+        kept = {
+            f"{_PREFIX}{name}": poputil.duplicate(at.graph, slope, at.program, f"{name}/gradient")
+            for name, (_, slope) in gradients.items()
+        }
+        updated = update(at, gradients)
+        first_values = {**updated.first_values, **dict.fromkeys(kept, 0.0)}
+        return Updated({**updated.states, **kept}, updated.rates, first_values)
+
+    return keep
 
 
 def checked_settings(settings: Settings, training: bool) -> Settings:
-    """Those of the first step, with all outputs. A pipeline that infers needs all its micro-batches."""
+    """Those of one step, with all outputs. A pipeline that infers needs all its micro-batches."""
     iterations = settings.iterations if settings.pipelined and not training else 1
-    settings = replace(settings, loss_scaling_varies=False, automatic_loss_scaling=False)  # as the first step has it
     return replace(settings, iterations=iterations, outputs=Outputs.ALL, period=1, observed=(), synthetic_data=False)
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of the user's model: the tensors of each iteration, flat over its micro-batches; for training the states
+    and numbers of the optimizer."""
+
+    groups: list[int]  #: of inputs, for each replica
+    seed: int
+    tensors: Sequence[Sequence[Any]]
+    states: Mapping[str, Any] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+
 def run_on_device(
-    request: ModelRequest,
-    captured: CapturedModule,
-    target: Target,
-    groups: list[int],
-    tensors: Sequence[Any],
-    seed: int,
-    chosen: Sequence[Value] = (),
+    request: ModelRequest, captured: CapturedModule, target: Target, call: Call, chosen: Sequence[Value] = ()
 ) -> DeviceStep:
-    """One step. `tensors` are the inputs, flat over the step's micro-batches; `chosen` values and their gradients are
-    among what comes back."""
+    """The steps of a call. `chosen` values and their gradients are among what the first one gives."""
     program = captured.program
     loss = [program.loss] if program.loss is not None else []
     chosen = [*{value.number: value for value in (*chosen, *loss)}.values()]
     settings, target = checked_settings(request.settings, request.training), roomy(target)
-    lowering = _CheckedLowering(target, program, settings, request.training, chosen)
+    update = None if request.optimizer is None else _keeping_gradients(update_rule(request.optimizer))
+    lowering = _CheckedLowering(target, program, settings, update, chosen)
     with _without_reports():
         lowered = lowering.lower()
         running = _compiled(lowered, request.engine_options)
@@ -170,7 +201,7 @@ def run_on_device(
         device.attach()
         running.load(device)
         running.engine.setPrintTensorStream(io.StringIO())  # the program's own run prints
-        return _run(running, lowering, captured, groups, tensors, seed)
+        return _run(running, lowering, captured, call)
     finally:
         running.close()
 
@@ -182,29 +213,31 @@ def _compiled(lowered: Lowered, engine_options: Mapping[str, Any]) -> DeviceProg
     return DeviceProgram(executable, lowered.interface, options)
 
 
-def _run(
-    running: DeviceProgram,
-    lowering: _CheckedLowering,
-    captured: CapturedModule,
-    groups: list[int],
-    tensors: Sequence[Any],
-    seed: int,
-) -> DeviceStep:
-    running.send_weights({name: one.detach().cpu().contiguous().numpy() for name, one in captured.data.items()})
-    running.send_seed(seed)
-    send_inputs(running, tensors, groups)
-    outputs = [list(buffer.copy()) for buffer in running.run("check")]
+def _run(running: DeviceProgram, lowering: _CheckedLowering, captured: CapturedModule, call: Call) -> DeviceStep:
+    sent = {name: one.detach().cpu().contiguous().numpy().copy() for name, one in captured.data.items()}
+    running.send_weights({**sent, **call.states})
+    sent |= running.first_states()
+    running.send_rates(call.rates)
+    running.send_seed(call.seed)
+    send_inputs(running, call.tensors[0], call.groups)
+    outputs = _outputs(running)
     fetched = {name: values.copy() for name, values in running.fetch_weights().items()}
     observed = {name: list(running.observed(name).copy()) for name in running.interface.observed}
+    inputs = {name: list(buffer.copy()) for name, buffer in running.written().items()}
     for number, drawn in enumerate(lowering.drawn):
         drawn.values = observed[f"draw_{number}"]
-    scale = running.interface.settings.loss_scaling
+    scale = running.interface.settings.loss_scaling * float(call.states.get(FACTOR, 1.0))
     gradients = {
         name.removeprefix(_PREFIX): values.astype(np.float64) / scale
         for name, values in fetched.items()
         if name.startswith(_PREFIX)
     }
     written = {name for name, _ in captured.program.updates}
+    later = []
+    for tensors in call.tensors[1:]:
+        send_inputs(running, tensors, call.groups)
+        later.append(_outputs(running))
+    last = {name: values.copy() for name, values in running.fetch_weights().items()} if later else fetched
     return DeviceStep(
         captured.program,
         outputs,
@@ -213,9 +246,17 @@ def _run(
         lowering.drawn,
         {value.number: observed[f"value_{value.number}"] for value in lowering.chosen},
         {value.number: [one / scale for one in observed[f"slope_{value.number}"]] for value in lowering.chosen},
-        {name: list(buffer.copy()) for name, buffer in running.written().items()},
+        inputs,
         lowering.undrawn,
+        sent,
+        fetched,
+        later,
+        last,
     )
+
+
+def _outputs(running: DeviceProgram) -> list[list[Any]]:
+    return [list(buffer.copy()) for buffer in running.run("check")]
 
 
 def roomy(target: Target) -> Target:

@@ -1,23 +1,27 @@
 """POPVISION_CHECK: the first step of a model is run in eager torch too, and one line on standard error tells.
 
-Costs one more capture, compilation and run of the step, and one step of eager torch; where something differs as much
-again, to find the place. The user's module, buffers and random states stay as they are.
+Costs one more capture, compilation and run of the call, and one step of eager torch; where something differs as much
+again, to find the place. The weights that the user's executable leaves are fetched once, which its report holds. The
+user's module, buffers and random states stay as they are.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import torch
 
 from simulator.frontends.poptorch.beside_torch.attempt import Attempt, Compared, EagerError, Place, first_line
-from simulator.frontends.poptorch.beside_torch.comparison import relative
+from simulator.frontends.poptorch.beside_torch.comparison import Difference, Ran, relative
 from simulator.frontends.poptorch.beside_torch.eager_step import copied, quiet, untouched_randomness
 from simulator.frontends.poptorch.compiled_model import ModelRequest
 from simulator.frontends.poptorch.environment import check_of_first_step
 from simulator.frontends.poptorch.host_weights import plain_tensors
+from simulator.frontends.poptorch.profiling import Channel
 
 #: exit code of a program whose first step differs, where the user asked for it
 DIFFERS = 4
@@ -31,43 +35,76 @@ class Verdict:
     differs: bool = False
 
 
-def check_first_step(request: ModelRequest, place: Place) -> None:
-    """Compare a model's first step with eager torch where POPVISION_CHECK says so. Raises SystemExit(4) for a
-    difference where it says "fail", and ValueError for an unknown value of the variable."""
+@contextmanager
+def checked_first_step(request: ModelRequest, place: Place, ran: Callable[[], Ran], channel: Channel) -> Iterator[None]:
+    """Compare a model's first step with eager torch, where POPVISION_CHECK says so, and what is done while this is
+    open, the first call of the user's executable, with the program as it compiles now. `ran` tells what it gave,
+    `channel` is that of the host trace.
+
+    Raises SystemExit(4) for a difference where the variable says "fail", and ValueError for an unknown value of it."""
     chosen = check_of_first_step()
     if not chosen:
+        yield
         return
     begun = time.perf_counter()
+    with channel.tracepoint("checkFirstStep"):
+        verdict, attempt = _guarded(lambda: _verdict(request, place))
+    seconds, whole = time.perf_counter() - begun, False
     try:
-        with untouched_randomness(), quiet():
-            verdict = _verdict(request, place)
-    except Exception as error:  # a check never ends the program
-        verdict = Verdict(f"is not checked: {type(error).__name__}: {first_line(error)}")
-    name = f"{'training' if request.training else 'inference'} step of {type(request.module).__name__}"
-    seconds = time.perf_counter() - begun
-    print(f"popvision check: the {name} {verdict.text} ({seconds:.1f} s).", file=sys.stderr, flush=True)
+        yield
+        whole = True
+    finally:
+        begun = time.perf_counter()
+        if whole and attempt is not None and not verdict.differs:
+            with channel.tracepoint("checkFirstStep"):
+                verdict, _ = _guarded(lambda: (_beside(verdict, attempt.beside(ran())), None))
+        seconds += time.perf_counter() - begun
+        name = f"{'training' if request.training else 'inference'} step of {type(request.module).__name__}"
+        print(f"popvision check: the {name} {verdict.text} ({seconds:.1f} s).", file=sys.stderr, flush=True)
     if verdict.differs and chosen == "fail":
         raise SystemExit(DIFFERS)
 
 
-def _verdict(request: ModelRequest, place: Place) -> Verdict:
-    """Compare in the module's precision, and in float32 where that has halves which differ."""
+def _guarded(check: Callable[[], tuple[Verdict, Attempt | None]]) -> tuple[Verdict, Attempt | None]:
+    """The verdict of a check that never ends the program."""
+    try:
+        with untouched_randomness(), quiet():
+            return check()
+    except Exception as error:
+        return Verdict(f"is not checked: {type(error).__name__}: {first_line(error)}"), None
+
+
+def _beside(verdict: Verdict, found: list[Difference]) -> Verdict:
+    """The verdict with what the executable that ran gives instead."""
+    if not found:
+        return verdict
+    return Verdict(
+        f"ran another program than it compiles to now, which differs: {found[0]}; remove the executable from the cache "
+        "or export it again",
+        True,
+    )
+
+
+def _verdict(request: ModelRequest, place: Place) -> tuple[Verdict, Attempt | None]:
+    """Compare in the module's precision, and in float32 where that has halves which differ; with the attempt whose
+    program is the user's."""
     with plain_tensors(request.module):
         request = replace(request, module=copied(request.module))
     first, left_out = Attempt(request, place), ""
+    users = first
     operator = first.undrawn()
     if operator is not None:
         drawing = f"{operator.name} ({operator.place.text()})"
         first, left_out = Attempt(request, place, without_draws=True), f", without the random numbers of {drawing}"
         if first.undrawn() is not None:
-            return Verdict(f"cannot be compared: eager torch cannot draw the random numbers of {drawing}")
+            return Verdict(f"cannot be compared: eager torch cannot draw the random numbers of {drawing}"), users
     verdict = _compared(first, left_out, locates=not first.uses_half)
     if not verdict.differs or not first.uses_half:
-        return verdict
+        return verdict, users
     wide = _compared(Attempt(request, place, torch.float32, first.without_draws), left_out)
     if wide.differs:
-        return wide
-    return Verdict(f"{wide.text}, in float32; what float16 changes is rounding")
+        return wide, users
+    return Verdict(f"{wide.text}, in float32; what float16 changes is rounding"), users
 
 
 def _compared(attempt: Attempt, left_out: str, locates: bool = True) -> Verdict:
@@ -78,7 +115,9 @@ def _compared(attempt: Attempt, left_out: str, locates: bool = True) -> Verdict:
     except LookupError as error:
         return Verdict(f"differs from eager torch: {error}", True)
     if not compared.found:
+        left_out += compared.left_out
         return Verdict(f"agrees with eager torch{left_out}: {_agreement(compared, attempt.share)}")
+    locates = locates and compared.found[0].pair.kind != "update"
     place = attempt.location(compared.found) if locates else None
     where = "" if place is None else f", first at {place}"
     count = f"; {len(compared.found)} of {len(compared.pairs)} tensors differ" if len(compared.found) > 1 else ""
@@ -94,6 +133,7 @@ def _agreement(compared: Compared, share: float) -> str:
             ("loss", "losses"),
             ("gradient", "gradients"),
             ("state", "states"),
+            ("update", "updates"),
         )
         if (number := sum(pair.kind == kind for pair in compared.pairs))
     ]

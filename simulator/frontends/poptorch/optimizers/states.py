@@ -104,7 +104,7 @@ class OptimizerStates:
             return
         states = self._read() if self._steps else None
         if states is not None:
-            _fill_torch(optimizer, states, self._described, self._parameters, self._steps)
+            fill_torch(optimizer, states, self._described, self._parameters, self._steps)
 
     def is_loaded(self) -> bool:
         """Whether the optimizer has states that the device must get."""
@@ -230,7 +230,7 @@ def _tell_other_numbers(saved: Mapping[str, Any], numbers: Mapping[str, Any]) ->
             )
 
 
-def _fill_torch(
+def fill_torch(
     optimizer: Any, states: DeviceStates, described: Optimizer, parameters: Mapping[str, Any], steps: int
 ) -> None:
     """Write the device's states to `optimizer.state`, under the names of torch.optim."""

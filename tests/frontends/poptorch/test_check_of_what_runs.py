@@ -1,0 +1,123 @@
+"""POPVISION_CHECK compares the optimizer's step, what the user's executable gives, and draws inside functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from simulator.frontends import poptorch
+from simulator.frontends.lowering.optimizers import _Step
+from simulator.frontends.poptorch import compiled_model
+from simulator.frontends.session.device_program import DeviceProgram
+from tests.frontends.poptorch.checked_steps import checked, line_of
+from tests.frontends.poptorch.gradient_twins import Net
+from tests.frontends.poptorch.model_options import options
+
+pytestmark = pytest.mark.usefixtures("under_check")
+
+
+def optimizers(net: Any) -> list[Any]:
+    groups = [{"params": [net.a.weight], "lr": 0.2}, {"params": [net.a.bias, net.c.weight]}]
+    return [
+        torch.optim.SGD(groups, lr=0.1, momentum=0.9, dampening=0.1, weight_decay=0.1),
+        poptorch.optim.AdamW(net.parameters(), lr=0.1, max_grad_norm=0.01, loss_scaling=64.0),
+        torch.optim.RMSprop(net.parameters(), lr=0.1, momentum=0.5, centered=True),
+    ]
+
+
+def train(net: Any, optimizer: Any, chosen: Any = None, batch: int = 5) -> None:
+    model = poptorch.trainingModel(net, chosen or options(), optimizer)
+    model(torch.randn(batch, 3), torch.randn(batch, 4))
+    model.destroy()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_optimizers_step_is_that_of_torch(number: int, monkeypatch: Any, capsys: Any) -> None:
+    net = Net(lambda net, x: net.c(net.a(x)))
+    train(net, optimizers(net)[number])
+    said = line_of(capsys)
+    assert f"agrees with eager torch: 1 output, 4 gradients, {(3, 4, 4)[number]} updates" in said
+    plain = _Step.subtract
+    monkeypatch.setattr(
+        _Step, "subtract", lambda step, weight, change, factor, name: plain(step, weight, change, -1.01, name)
+    )
+    train(net, optimizers(net)[number])
+    assert "differs from eager torch: the optimizer's step of a.weight by" in line_of(capsys)
+
+
+def test_a_step_from_loaded_states_is_that_of_torch(monkeypatch: Any, capsys: Any) -> None:
+    net = Net(lambda net, x: net.c(net.a(x)))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.1, weight_decay=0.1)
+    monkeypatch.setenv("POPVISION_CHECK", "")
+    for _ in range(2):
+        train(net, optimizer)
+    monkeypatch.setenv("POPVISION_CHECK", "torch")
+    train(net, optimizer)
+    assert "agrees with eager torch: 1 output, 4 gradients, 4 updates" in line_of(capsys)
+
+
+def test_a_step_that_torch_does_not_have_is_named(capsys: Any) -> None:
+    net = Net(lambda net, x: net.c(net.a(x)))
+    train(net, poptorch.optim.LAMB(net.parameters(), lr=0.1))
+    assert "agrees with eager torch, without the step of LAMB, which torch does not have" in line_of(capsys)
+
+
+def test_an_executable_of_another_program_is_noticed(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    """One from a cache whose key does not tell both programs apart."""
+    monkeypatch.setattr(compiled_model, "executable_key", lambda *_: "12")
+    chosen = [options().enableExecutableCaching(str(tmp_path)) for _ in range(3)]
+    for number, factor in enumerate((2, 2, 3)):
+        torch.manual_seed(0)
+        net = Net(lambda net, x: net.c(net.a(x)) * factor)  # noqa: B023
+        train(net, torch.optim.SGD(net.parameters(), lr=0.1), chosen[number])
+    first, second, third = (one for one in capsys.readouterr().err.splitlines() if one.startswith("popvision check"))
+    assert "agrees with eager torch" in first
+    assert "agrees with eager torch" in second
+    assert "ran another program than it compiles to now, which differs: output " in third
+
+
+@pytest.mark.parametrize("mode", ["Final", "All", "Sum", "EveryN"])
+def test_the_executables_results_of_several_steps_are_compared(mode: str, monkeypatch: Any, capsys: Any) -> None:
+    def ran(wrong: float) -> str:
+        chosen = options().deviceIterations(4).replicationFactor(2).outputMode(getattr(poptorch.OutputMode, mode), 2)
+        chosen.Training.gradientAccumulation(2)
+        net = Net(lambda net, x: net.c(net.a(x)))
+        fetched = DeviceProgram.fetch_weights
+
+        def fetch(program: Any) -> Any:
+            values = fetched(program)
+            is_users = program.interface.settings.iterations == 4
+            return {name: array * (wrong if is_users else 1.0) for name, array in values.items()}
+
+        monkeypatch.setattr(DeviceProgram, "fetch_weights", fetch)
+        train(net, torch.optim.SGD(net.parameters(), lr=0.1), chosen, 4 * 2 * 2 * 2)
+        return line_of(capsys)
+
+    assert "agrees with eager torch" in ran(1.0)
+    if mode == "Final":
+        assert "which differs: the change of a." in ran(1.1)
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_draws_inside_gumbel_softmax_are_the_devices(hard: bool, capsys: Any) -> None:
+    said = checked(lambda net, x: F.gumbel_softmax(net.a(x), 0.5, hard), capsys)
+    assert "agrees with eager torch: 1 output, 2 gradients" in said
+
+
+DRAWS: dict[str, Any] = {
+    "exponential": lambda h: h + torch.empty_like(h).exponential_(2.0),
+    "log_normal and geometric": lambda h: h + torch.empty_like(h).log_normal_() + torch.empty_like(h).geometric_(0.3),
+    "multinomial": lambda h: h * torch.multinomial(torch.ones(6), 4, True),
+    "distributions": lambda h: (
+        torch.distributions.Normal(h, 1.0).rsample() + torch.distributions.Gumbel(h, 1).rsample()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_that_several_operators_make_are_the_devices(name: str, capsys: Any) -> None:
+    assert "agrees with eager torch: 1 output, 2 gradients" in checked(lambda net, x: DRAWS[name](net.a(x)), capsys)
