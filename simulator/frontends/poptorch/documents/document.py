@@ -108,26 +108,31 @@ stay as they are. Programs that run compute set by compute set (`debug.verify`, 
 
 `popvision run --check program.py`, or `POPVISION_CHECK=torch`, runs the first step of each model in eager torch too, on
 a deep copy of the module, and compares outputs, loss, the gradient of every weight, buffers and inputs that forward
-writes. One line on standard error tells:
+writes, and the optimizer's step. One line on standard error tells:
 
-    popvision check: the training step of Net agrees with eager torch: 2 outputs, 6 gradients, 3 states, apart by 3e-07
-    of the largest element at most (1e-04 allowed) (1.4 s).
+    popvision check: the training step of Net agrees with eager torch: 2 outputs, 6 gradients, 3 states, 6 updates,
+    apart by 3e-07 of the largest element at most (1e-04 allowed) (1.4 s).
     popvision check: the training step of Net differs from eager torch: the gradient of b.weight by 0.355 (largest
     element in torch 0, allowed 4.2e-07), first at aten.linear.default (module 'b', net.py:12): torch takes no gradient
     of its result; 2 of 5 tensors differ (1.9 s).
 
 The program goes on; with `--check=fail` (`POPVISION_CHECK=fail`) a difference ends it with exit code 4. The module, its
-buffers and the random states of torch, NumPy and Python stay as they are; the report holds nothing of the check, the
-host trace an event `checkFirstStep`. It costs one more compilation, run and eager step (two of each where something
-differs, to find the first operator), and memory for copies of the module
-([tests](../tests/frontends/poptorch/test_check_beside_torch.py)).
+buffers and the random states of torch, NumPy and Python stay as they are; of the check the report holds one run that
+fetches the weights, the host trace events `checkFirstStep`. It costs one more compilation, run and eager step (two of
+each where something differs, to find the first operator), and memory for copies of the module
+([tests](../tests/frontends/poptorch/checking/test_check_beside_torch.py)).
 
 - *The step* is the first device iteration with all its micro-batches: gradients are those that the optimizer gets,
-  accumulated and reduced over replicas. The optimizer's own step is not compared. For eager torch the loss is what the
-  module returns of it, so that `loss * 0.1` after the last loss operator is a difference.
+  accumulated and reduced over replicas. For eager torch the loss is what the module returns of it, so that
+  `loss * 0.1` after the last loss operator is a difference.
+- *The optimizer*: torch's own takes the device's gradients, in float64, and what each weight changes by is compared.
+  LAMB and poptorch.optim's variants that torch does not have are named and left out.
+- *What ran*: outputs, weights and states after the first call of the user's executable, all its iterations, are
+  compared with those of the program as it compiles now. An executable of another program, from a cache or a file, is a
+  difference ([tests](../tests/frontends/poptorch/checking/test_check_of_what_runs.py)).
 - *PopTorch's names* are identities in eager torch: blocks, `identity_loss`, prints, marks of memory.
-- *Random numbers*: `rand`, `normal_`, `bernoulli` and their like, and dropouts, take in eager torch what the device
-  drew. Those inside attention and recurrent layers are left out on both sides, and the line names the operator; with
+- *Random numbers*: `rand`, `normal_`, `bernoulli` and their like, `gumbel_softmax`, `multinomial`, and dropouts, take in
+  eager torch what the device drew. Those inside attention and recurrent layers are left out on both sides, and the line names the operator; with
   any other the step "cannot be compared".
 - *Tolerance*: both sides add in another order. Allowed is 1e-4 of a tensor's largest element, 1e-2 where the program
   has float16. What is further apart in float32 agrees where it is at most 16 times as far from eager torch in float64

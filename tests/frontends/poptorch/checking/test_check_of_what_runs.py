@@ -13,7 +13,7 @@ from simulator.frontends import poptorch
 from simulator.frontends.lowering.optimizers import _Step
 from simulator.frontends.poptorch import compiled_model
 from simulator.frontends.session.device_program import DeviceProgram
-from tests.frontends.poptorch.checked_steps import checked, line_of
+from tests.frontends.poptorch.checking.checked_steps import checked, line_of
 from tests.frontends.poptorch.gradient_twins import Net
 from tests.frontends.poptorch.model_options import options
 

@@ -23,7 +23,7 @@ from simulator.frontends.capture import modules
 from simulator.frontends.capture.own_gradients import OwnGradients
 from simulator.frontends.captured import Operator
 from simulator.frontends.lowering.rules import TABLE
-from tests.frontends.poptorch.checked_steps import checked, line_of, step
+from tests.frontends.poptorch.checking.checked_steps import checked, line_of, step
 from tests.frontends.poptorch.gradient_twins import Forward, Net
 from tests.frontends.poptorch.model_options import options
 
