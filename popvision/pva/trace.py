@@ -340,5 +340,4 @@ def openTrace(filename: str | os.PathLike[str]) -> Trace:
     path = Path(filename)
     if not is_foreign_trace(path):
         return Trace(TraceReader(path), path)
-    stands_for = imported(path)
-    return Trace(TraceReader(stands_for.path, stands_for), path)
+    return Trace(imported(path).reader, path)

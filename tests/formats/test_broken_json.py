@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from time import process_time
 
@@ -51,7 +52,7 @@ SHAPES: dict[str, Callable[[list[str]], str]] = {
 
 def names_of(path: Path) -> tuple[list[str], JsonTraceStream]:
     stream = JsonTraceStream(path)
-    return [str(each["name"]) for each in stream if "name" in each], stream
+    return [str(each["name"]) for each in chain.from_iterable(stream) if "name" in each], stream
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -99,7 +100,7 @@ def test_numbers_of_c_are_kept_as_text(tmp_path: Path) -> None:
     ]
     (tmp_path / "t.json").write_text("[" + ",".join(texts) + "]")
     stream = JsonTraceStream(tmp_path / "t.json")
-    values = [each["args"] for each in stream]
+    values = [each["args"] for each in chain.from_iterable(stream)]
     expected = ["NaN", "NaN", "∞", "-∞", "Infinity", "-∞", "NaN", "NaN", "∞"]
     assert values == [{"v": value, "w": [value, 1]} for value in expected]
     assert stream.broken == 0
@@ -140,7 +141,7 @@ def test_a_cut_gz_gives_what_stands_before(tmp_path: Path, kept: float) -> None:
     (tmp_path / "t.json.gz").write_bytes(packed[: int(kept * len(packed))])
     assert is_foreign_trace(tmp_path / "t.json.gz")
     stream = JsonTraceStream(tmp_path / "t.json.gz")
-    events = sum(1 for _ in stream)
+    events = sum(map(len, stream))
     assert kept * 20_000 - 600 < events <= 20_000
     assert "the packed file is cut off" in stream.problem
 

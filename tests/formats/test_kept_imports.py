@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,9 +88,7 @@ def test_a_file_that_just_changed_is_not_kept(tmp_path: Path, folder: Path) -> N
     source = TraceSource(path)
     assert source.events == 1
     assert not folder.exists()
-    assert [found.name for found in tmp_path.glob("popvision-trace-*/*")]
-    del source
-    assert list(tmp_path.glob("popvision-trace-*")) == []
+    assert list(tmp_path.glob("popvision-trace-*")) == []  # open, and in no folder
 
 
 def test_a_damaged_import_is_made_anew(tmp_path: Path, folder: Path, imports: list[Path]) -> None:
@@ -106,7 +105,7 @@ def test_a_damaged_import_is_made_anew(tmp_path: Path, folder: Path, imports: li
 def test_the_oldest_go_first_and_open_ones_stay(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [write(tmp_path / f"{number}.json", 10) for number in range(4)]
     open_trace = TraceSource(paths[0])
-    size = open_trace._imported.path.stat().st_size  # type: ignore[union-attr]
+    size = open_trace.reader.path.stat().st_size
     for age, path in ((300, paths[1]), (200, paths[2])):
         TraceSource(path)
         lock = max(folder.glob("*.lock"), key=lambda found: found.stat().st_mtime_ns)
@@ -173,16 +172,33 @@ def test_a_refused_file_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     assert [found.suffix for found in folder.iterdir()] == []
 
 
-def test_what_a_killed_process_left_goes_with_the_next_import(tmp_path: Path, folder: Path) -> None:
-    path = write(tmp_path / "t.json", seconds_ago=0)
-    code = (
-        "import sys, os; from popvision.analysis.trace.source import TraceSource; "
-        "source = TraceSource(sys.argv[1]); os.kill(os.getpid(), 9)"
-    )
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code, path], env=environment, check=False)
-    assert len(list(tmp_path.glob("popvision-trace-*"))) == 1
-    source = TraceSource(path)
-    assert len(list(tmp_path.glob("popvision-trace-*"))) == 1
-    del source
+def killed_process(path: Path, program: str) -> list[Path]:
+    """What is left of the imports of a process that runs a program on a file and is killed by it."""
+    environment = os.environ | {"TMPDIR": str(path.parent), "POPVISION_TRACE_CACHE": "off"}
+    libraries = "import os, sys; from popvision.analysis.trace.source import TraceSource; "
+    code = libraries + "from popvision.formats.foreign_traces import importing; " + program
+    assert subprocess.run([sys.executable, "-c", code, path], env=environment, check=False).returncode == -9
+    return list(path.parent.glob("popvision-trace-*"))
+
+
+def test_a_killed_process_leaves_nothing(tmp_path: Path, folder: Path) -> None:
+    path = write(tmp_path / "t.json")
+    read = "source = TraceSource(sys.argv[1]); assert source.events == 1 and source.metadata_texts(0) == {}; "
+    assert killed_process(path, read + "os.kill(os.getpid(), 9)") == []
+
+
+def test_what_a_process_left_that_was_killed_while_it_imported_goes_with_the_next(tmp_path: Path, folder: Path) -> None:
+    path = write(tmp_path / "t.json")
+    is_killed = "importing.finalise_closed = lambda writer: os.kill(os.getpid(), 9); TraceSource(sys.argv[1])"
+    assert len(killed_process(path, is_killed)) == 1
+    assert TraceSource(path).events == 1
     assert list(tmp_path.glob("popvision-trace-*")) == []
+
+
+def test_threads_take_turns_at_an_import_that_is_not_kept(tmp_path: Path, folder: Path) -> None:
+    source = TraceSource(write(tmp_path / "t.json", 3, seconds_ago=0))
+    with ThreadPoolExecutor(1) as pool, source.reader.one_state():
+        waiting = pool.submit(source.reader.processes)
+        assert source.reader.channels() == [("events", True)]
+        assert not waiting.done()
+    assert waiting.result() == [(1, None, "")]

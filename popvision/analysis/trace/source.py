@@ -51,7 +51,7 @@ def _losses_of_import(meta: Mapping[str, str]) -> list[LostPart]:
 
 
 class TraceSource(HostTrace):
-    """An opened host trace: a .pvti, or the trace of another tool, which is imported into a temporary .pvti first.
+    """An opened host trace: a .pvti, or the trace of another tool, which is imported into one first.
     Raises FormatError with one sentence when nothing of it can be read; `lost` has a sentence for each damaged part
     that was left out."""
 
@@ -60,8 +60,7 @@ class TraceSource(HostTrace):
         self._imported = imported(self.path) if is_foreign_trace(self.path) else None
         if self._imported is None and self.path.suffix != ".pvti":
             refuse_unknown(self.path)
-        file = self.path if self._imported is None else self._imported.path
-        self.reader = TraceReader(file, salvage=True, is_verified=self._imported is not None)
+        self.reader = TraceReader(self.path, salvage=True) if self._imported is None else self._imported.reader
         self.label = trace_label(self.path.name, self.reader.meta)
         self.lost: list[LostPart] = []
         self._lost_by_import = _losses_of_import(self.reader.meta)

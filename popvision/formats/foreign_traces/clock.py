@@ -53,7 +53,7 @@ def set_clock(recording: Recording) -> None:
 
 def _tables(recording: Recording) -> Iterator[_Table]:
     yield recording.marks, ("time",), ("group", "track", "site", "is_end")
-    yield recording.flows, ("time",), ("track", "key", "starts", "binds_next")
+    yield recording.flows, ("time",), ("track", "key", "name", "starts", "binds_next")
     for track in recording.tracks.values():
         yield track, ("begin", "end"), ("site",)
         yield track, ("instant_time",), ("instant_site",)

@@ -7,6 +7,7 @@ import gc
 import sqlite3
 from array import array
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,13 @@ from popvision.formats.foreign_traces.lanes import lay_out
 from popvision.formats.foreign_traces.perfetto import read_perfetto
 from popvision.formats.foreign_traces.profiles import read_cpuprofile, read_speedscope
 from popvision.formats.foreign_traces.recognition import TITLES, kind_of, refusal
-from popvision.formats.foreign_traces.recording import TOO_DEEP, Recording, Track, short
+from popvision.formats.foreign_traces.recording import TOO_DEEP, FlowPoints, Recording, Track, short
 from popvision.formats.foreign_traces.sharing import share_rows
 from popvision.formats.pvti.columns import Slices
 from popvision.formats.pvti.finalise import finalise_closed, write_instants, write_slices, write_unfinished
 from popvision.formats.pvti.writer import TraceWriter
 
-#: Events of a lane in one row.
+#: Events of a lane in one row, and points of flows that are numbers of Python at once.
 _RUN = 1 << 18
 
 Ints = NDArray[np.int64]
@@ -45,19 +46,20 @@ def import_recording(source: Path, target: Path, unit: str = "us", *, keeps_loss
     """Write a trace as `import_trace` does, on demand without what says of its losses; all that was counted."""
     with _without_collector():
         recording = read_recording(source, unit)
-    try:
-        write_recording(recording, target, str(source), keeps_losses=keeps_losses)
-    except (sqlite3.Error, OSError) as problem:
-        if not isinstance(problem, FileExistsError):
-            target.unlink(missing_ok=True)
-            raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
-        raise
+        try:
+            write_recording(recording, target, str(source), keeps_losses=keeps_losses)
+        except (sqlite3.Error, OSError) as problem:
+            if not isinstance(problem, FileExistsError):
+                target.unlink(missing_ok=True)
+                raise FormatError(f"cannot write {target}: {problem}; give another path or free space.") from None
+            raise
     return recording
 
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """Without Python's search for cycles, of which events have none: it looks at all names again and again."""
+    """Without Python's search for cycles, of which events and rows have none: it looks at all names again and again,
+    a third of the time of writing."""
     is_on = gc.isenabled()
     gc.disable()
     try:
@@ -83,7 +85,8 @@ def read_recording(path: Path, unit: str = "us") -> Recording:
 
 
 def write_recording(recording: Recording, target: Path, origin: str, *, keeps_losses: bool = True) -> None:
-    """Write a finalised .pvti of what was read, by default with what was lost and which spans have no end."""
+    """Write a finalised .pvti of what was read, by default with what was lost and which spans have no end. Names, flows
+    and tracks leave the recording as they are written, so that the next ones have their memory."""
     set_clock(recording)
     recording.finish_spans()
     share_rows(recording)
@@ -104,12 +107,13 @@ def write_recording(recording: Recording, target: Path, origin: str, *, keeps_lo
             _write_names(writer, recording)
             tracks = [each for each in recording.tracks.values() if len(each.begin) or len(each.instant_time)]
             tracks.sort(key=lambda each: (each.process, each.order))
+            _write_flows(writer, recording, tracks)
             for id, track in enumerate(tracks, start=1):
                 writer.set_thread(id, track.process, track.tid, short(track.name))
                 if not keeps_losses:
                     track.unfinished = array("q")
                 _write_track(writer, id, track, recording)
-            _write_flows(writer, recording, tracks)
+                track.clear()
             _write_counters(writer, recording)
             for key, counted in (("left_out", recording.left_out), ("not_read", recording.not_read)):
                 if counted and keeps_losses:
@@ -126,18 +130,21 @@ def _write_names(writer: TraceWriter, recording: Recording) -> None:
         writer.add_process(pid, pid, None, short(name))
     texts: dict[str, int] = {}
     channels: dict[str, int] = {}
-    sites: list[tuple[int, int, int, int | None]] = []
-    for site in np.flatnonzero(_used_sites(recording)).tolist():
-        channel, label, metadata = recording.keys[site]
-        of_channel = channels.setdefault(channel, len(channels) + 1)
-        of_label = texts.setdefault(label, len(texts) + 1)
-        sites.append(
-            (site, of_channel, of_label, None if metadata is None else texts.setdefault(metadata, len(texts) + 1))
-        )
+
+    def sites() -> Iterator[tuple[int, int, int, int | None]]:
+        for site in np.flatnonzero(_used_sites(recording)).tolist():
+            channel, label, metadata = recording.keys[site]
+            of_channel = channels.setdefault(channel, len(channels) + 1)
+            of_label = texts.setdefault(label, len(texts) + 1)
+            of_metadata = None if metadata is None else texts.setdefault(metadata, len(texts) + 1)
+            yield site, of_channel, of_label, of_metadata
+
+    writer.add_sites(sites())
+    recording.sites.clear()
+    recording.keys.clear()
     for channel, number in channels.items():
         writer.set_channel(number, channel or "events", True)
     writer.add_strings((number, text) for text, number in texts.items())
-    writer.add_sites(sites)
 
 
 def _used_sites(recording: Recording) -> NDArray[np.bool_]:
@@ -170,7 +177,7 @@ def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track])
     points = recording.flows
     if not len(points.time):
         return
-    flow, keys = points.flows()
+    flow, names = points.flows()
     ids = np.zeros(len(recording.tracks), np.int64)
     ids[[track.number for track in tracks]] = np.arange(1, len(tracks) + 1)
     thread, time = ids[np.asarray(points.track)], np.array(points.time)
@@ -181,8 +188,10 @@ def _write_flows(writer: TraceWriter, recording: Recording, tracks: list[Track])
         begin = begins[np.searchsorted(begins, time[rows])]
         time[rows] = np.where(begin < LATEST_NS, begin, time[rows])
     known = thread > 0
-    columns = (column[known].tolist() for column in (flow + 1, thread, time))
-    writer.add_flows((points.names[key] for key in keys.tolist()), zip(*columns, strict=True))
+    columns = [column[known] for column in (flow + 1, thread, time)]
+    parts = ([column[first : first + _RUN].tolist() for column in columns] for first in range(0, len(columns[0]), _RUN))
+    writer.add_flows(names, chain.from_iterable(zip(*part, strict=True) for part in parts))
+    recording.flows = FlowPoints()
 
 
 def _write_counters(writer: TraceWriter, recording: Recording) -> None:

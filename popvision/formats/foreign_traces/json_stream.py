@@ -89,13 +89,14 @@ class JsonTraceStream:
         self._sound = SoundPieces(unit_ns)
         self._decoder = json.JSONDecoder(parse_float=fraction, parse_constant=self._constant)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[list[dict[str, Any]]]:
+        """Events in the order of the file, as many at once as were read together."""
         events = 0
         self._pieces = self._decoded(unpacked(self.path))
         try:
-            for event in self._documents():
-                events += 1
-                yield event
+            for together in self._documents():
+                events += len(together)
+                yield together
         except FormatError as problem:
             if not events and not self._cut:
                 raise
@@ -119,7 +120,7 @@ class JsonTraceStream:
             part = next(parts, None)
         yield decoder.decode(b"", True)
 
-    def _documents(self) -> Iterator[dict[str, Any]]:
+    def _documents(self) -> Iterator[list[dict[str, Any]]]:
         character = self._next_character()
         if character not in ("{", "["):
             raise self._error(f"it begins with {character!r}")
@@ -133,7 +134,7 @@ class JsonTraceStream:
         if character:
             raise self._error(f"{self._text[self._at - 1 : self._at + 39]!r} follows its end")
 
-    def _object(self) -> Iterator[dict[str, Any]]:
+    def _object(self) -> Iterator[list[dict[str, Any]]]:
         """The events of a document; those of all lines where it is an event itself."""
         facts: dict[str, Any] = {}
         begin = self._at - 1
@@ -167,10 +168,10 @@ class JsonTraceStream:
         if "ph" not in facts:
             self.facts |= facts
             return
-        yield facts
+        yield [facts]
         yield from self._array(may_be_open=True, has_end=False)
 
-    def _array(self, *, may_be_open: bool = False, has_end: bool = True) -> Iterator[dict[str, Any]]:
+    def _array(self, *, may_be_open: bool = False, has_end: bool = True) -> Iterator[list[dict[str, Any]]]:
         """Events up to the bracket, or to the end of the file."""
         while True:
             character = self._next_character()
@@ -185,7 +186,7 @@ class JsonTraceStream:
                 continue
             self._at -= 1
             if sound := self._sound_values():
-                yield from (value for value in sound if isinstance(value, dict))
+                yield sound
                 continue
             try:
                 value = self._value()
@@ -198,15 +199,15 @@ class JsonTraceStream:
                     self.is_open = may_be_open
                     raise self._error("it ends within an event" if problem.is_cut else str(problem)) from None
             if isinstance(value, dict):
-                yield value
+                yield [value]
 
-    def _sound_values(self) -> list[Any]:
-        """The values from here on that can be read at once; none where the next one needs a closer look."""
+    def _sound_values(self) -> list[dict[str, Any]]:
+        """The objects from here on that can be read at once; none where the next one needs a closer look."""
         missing = self._sound.size - (len(self._text) - self._at)
         if missing > 0:
             self._read(missing)
-        values, self._at = self._sound.read(self._text, self._at)
-        return values
+        events, self._at = self._sound.read(self._text, self._at)
+        return events
 
     def _constant(self, text: str) -> str:
         self.constants += 1

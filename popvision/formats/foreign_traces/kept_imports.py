@@ -7,7 +7,9 @@ the digest of the import, since a damaged one must not look like damage of the f
 together take at most MOST_BYTES or a tenth of the disk; those that were not opened for longest go first.
 
 A file that changed within the last seconds may change again within one tick of its clock, and is imported into a
-temporary file, as all are where the folder cannot be written or POPVISION_TRACE_CACHE is "off"."""
+temporary file, as all are where the folder cannot be written or POPVISION_TRACE_CACHE is "off". That one is removed as
+soon as it is open, so that a process that is killed leaves nothing; what is left of one that is killed while it imports
+goes with the next trace that is opened."""
 
 from __future__ import annotations
 
@@ -55,13 +57,12 @@ class KeptImport:
     opened: float
 
 
+@dataclass(frozen=True)
 class Imported:
-    """The .pvti that stands for another tool's trace, as long as this object lives."""
+    """The .pvti that stands for another tool's trace, open: what is kept of it stays while the reader lives."""
 
-    def __init__(self, path: Path, holder: object, problem: str = "") -> None:
-        self.path = path
-        self.problem = problem  #: why no import can be kept; "" where they can, or need not
-        self._holder = holder
+    reader: TraceReader
+    problem: str = ""  #: why no import can be kept; "" where they can, or need not be
 
 
 class _NotKeptError(Exception):
@@ -70,10 +71,11 @@ class _NotKeptError(Exception):
 
 def imported(source: Path) -> Imported:
     """The import of a file. Raises FormatError."""
+    _remove_leftovers(Path(tempfile.gettempdir()))
     try:
         return _kept(source)
     except _NotKeptError as problem:
-        return _temporary(source, str(problem))
+        return Imported(_temporary(source), str(problem))
 
 
 @contextlib.contextmanager
@@ -138,7 +140,7 @@ def _kept(source: Path) -> Imported:
             if former != target:
                 _remove(former)
         _make_room(folder, target)
-    return Imported(target, lock)
+    return Imported(TraceReader(target, lock, salvage=True, is_verified=True))
 
 
 def _locked(target: Path) -> IO[str]:
@@ -176,14 +178,10 @@ def _kept_problems(folder: Path) -> Iterator[None]:
 
 
 class _OwnFolder:
-    """A folder of this process alone, whose lock tells others that it is in use. Those of processes that were killed go
-    when the next one is made."""
+    """A folder of this process alone, whose lock tells others that it is in use."""
 
     def __init__(self, parent: Path) -> None:
-        for folder in parent.glob(f"{_TEMPORARY}*"):
-            with contextlib.suppress(OSError), (folder / "lock").open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+        _remove_leftovers(parent)
         self._folder = tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=parent, ignore_cleanup_errors=True)
         self.trace = Path(self._folder.name, "trace.pvti")
         self._lock = Path(self._folder.name, "lock").open("w")  # noqa: SIM115 -- as long as the folder
@@ -195,14 +193,22 @@ class _OwnFolder:
         self._folder.cleanup()
 
 
-def _temporary(source: Path, problem: str) -> Imported:
+def _remove_leftovers(parent: Path) -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in parent.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(OSError), (folder / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _temporary(source: Path) -> TraceReader:
+    """A reader of an import whose file is in no folder any more."""
     place = _OwnFolder(Path(tempfile.gettempdir()))
     try:
         import_trace(source, place.trace)
-    except BaseException:
+        return TraceReader(place.trace, salvage=True, is_verified=True, is_held=True)
+    finally:
         place.remove()
-        raise
-    return Imported(place.trace, place, problem)
 
 
 def kept_imports_folder() -> Path:

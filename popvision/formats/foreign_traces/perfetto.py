@@ -7,7 +7,6 @@ are counted and left out. The wall clock comes from a clock snapshot, if the tra
 
 from __future__ import annotations
 
-import json
 import mmap
 import tempfile
 import zlib
@@ -21,7 +20,7 @@ from typing import IO, Any
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEFORE, BEYOND, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.packed import is_packed, unpack_zstd, unpacked
-from popvision.formats.foreign_traces.recording import MOST_EVENTS, NEGATIVE, Recording, Track
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, NEGATIVE, Recording, Track, metadata_text
 
 PACKET_TAG = 0x0A  #: field 1 of Trace, length-delimited
 _CLEARED = 1  #: SEQ_INCREMENTAL_STATE_CLEARED
@@ -232,7 +231,7 @@ class _Reader:
         if event.legacy_event.flow_direction:
             older.append(event.legacy_event.bind_id)
         for flow in [*event.flow_ids, *event.terminating_flow_ids, *older]:
-            self.recording.flows.add((flow,), "", self._track(uuid), time)
+            self.recording.flows.add((str(flow),), "", self._track(uuid), time)
         marks = self.recording.marks
         if event.type == _BEGIN:
             number = self._track(uuid).number
@@ -346,7 +345,7 @@ class _Reader:
 
     def _site(self, sequence: _Sequence, event: Any) -> int:
         facts = {_annotation_name(sequence, each): _value(sequence, each) for each in event.debug_annotations}
-        metadata = json.dumps(facts, default=str) if facts else None
+        metadata = metadata_text(facts) if facts else None
         return self.recording.site(self._category(sequence, event), self._label(sequence, event), metadata)
 
     def _label(self, sequence: _Sequence, event: Any) -> str:

@@ -22,7 +22,7 @@ import orjson
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import BEYOND, EARLIEST_NS, LATEST_NS
 from popvision.formats.foreign_traces.packed import unpacked
-from popvision.formats.foreign_traces.recording import MOST_EVENTS, OTHER_ENCODING, Recording, Track
+from popvision.formats.foreign_traces.recording import MOST_EVENTS, OTHER_ENCODING, Recording, Track, metadata_text
 from popvision.formats.pvti.schema import MAX_DEPTH
 
 #: Bytes of JSON text.
@@ -170,7 +170,7 @@ class _ProfileReader:
             facts = self._frames[frame]
             more = {name: facts[name] for name in ("file", "line", "col") if facts.get(name) not in (None, "")}
             label = str(facts.get("name") or "(anonymous)")
-            site = self.recording.site(channel, label, json.dumps(more, default=str) if more else None)
+            site = self.recording.site(channel, label, metadata_text(more) if more else None)
             self._sites[channel, frame] = site
         return site
 

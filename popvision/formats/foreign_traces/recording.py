@@ -84,6 +84,11 @@ class Track:
         for column, values in ((self.begin, begin), (self.end, np.where(end < OPEN, end, last)), (self.site, site)):
             column.frombytes(values.tobytes())
 
+    def clear(self) -> None:
+        """Drop all events."""
+        self.begin, self.end, self.site = array("q"), array("q"), array("q")
+        self.instant_time, self.instant_site, self.unfinished = array("q"), array("q"), array("q")
+
     def add_instant(self, time: int, site: int) -> None:
         """An event without duration."""
         self.instant_time.append(time)
@@ -97,15 +102,15 @@ class FlowPoints:
 
     track: array[int] = field(default_factory=lambda: array("q"))  #: its number
     time: array[int] = field(default_factory=lambda: array("q"))
-    key: array[int] = field(default_factory=lambda: array("q"))
+    key: array[int] = field(default_factory=lambda: array("q"))  #: 64 bits of a hash: keys are as many as flows
+    name: array[int] = field(default_factory=lambda: array("q"))  #: its number
     starts: array[int] = field(default_factory=lambda: array("b"))
     binds_next: array[int] = field(default_factory=lambda: array("b"))  #: 1 = to the next span, not the one around it
-    names: list[str] = field(default_factory=list)  #: of each key
-    _keys: dict[tuple[object, ...], int] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
 
     def add(
         self,
-        key: tuple[object, ...],
+        key: tuple[str | None, ...],
         name: str,
         track: Track,
         time: int,
@@ -114,23 +119,36 @@ class FlowPoints:
         binds_next: bool = False,
     ) -> None:
         """A point of a flow with that key."""
-        number = self._keys.setdefault(key, len(self._keys))
-        if number == len(self.names):
-            self.names.append(short(name))
+        number = self.names.get(name)
+        if number is None:
+            number = self.names[name] = len(self.names)
         self.track.append(track.number)
         self.time.append(time)
-        self.key.append(number)
+        self.key.append(hash(key))
+        self.name.append(number)
         self.starts.append(starts)
         self.binds_next.append(binds_next)
 
-    def flows(self) -> tuple[Ints, Ints]:
-        """The flow of each point, from 0, and the key of each flow."""
-        key, starts = np.asarray(self.key), np.asarray(self.starts).astype(bool)
+    def flows(self) -> tuple[Ints, list[str]]:
+        """The flow of each point, from 0, and the name of each flow, that of the first point of its key. Flows stand in
+        the order in which their keys come."""
+        _, first, number = np.unique(np.asarray(self.key), return_index=True, return_inverse=True)
+        key, starts = first[number], np.asarray(self.starts).astype(bool)
         order = np.lexsort((~starts, np.asarray(self.time), key))
         is_new = starts[order] | (np.diff(key[order], prepend=-1) != 0)
         flow = np.zeros(len(key), np.int64)
         flow[order] = np.cumsum(is_new) - 1
-        return flow, key[order][is_new]
+        names = [short(name) for name in self.names]
+        return flow, [names[number] for number in np.asarray(self.name)[key[order][is_new]].tolist()]
+
+
+def metadata_text(facts: Mapping[str, object]) -> str:
+    """Facts of an event as `json.dumps` writes them. Python's own text of them is the same but for quotes, where it has
+    none of these signs and words, and comes four times as fast."""
+    text = repr(facts)
+    if '"' in text or "\\" in text or "None" in text or "True" in text or "False" in text or not text.isascii():
+        return json.dumps(facts, default=str)
+    return text.replace("'", '"')
 
 
 @dataclass
@@ -171,19 +189,21 @@ class Recording:
 
     def site(self, channel: str, label: str, metadata: str | None = None) -> int:
         """The number of a (channel, label, metadata); 0 is the first."""
-        number = self.sites.get((channel, label, metadata))
+        key = (channel, label, metadata)
+        number = self.sites.get(key)
         if number is not None:
             return number
         if metadata is not None and self.metadata_texts >= MOST_METADATA:
             self.left_out[METADATA] += 1
-            metadata = None
-        key = (short(channel), short(label), metadata)
-        number = self.sites.setdefault(key, len(self.keys))
-        if number == len(self.keys):
-            if len(label) > MOST_CHARACTERS:
-                self.repaired[LONG_LABELS] += 1
-            self.keys.append(key)
-            self.metadata_texts += metadata is not None
+            return self.site(channel, label)
+        if len(channel) > MOST_CHARACTERS or len(label) > MOST_CHARACTERS:
+            key = (short(channel), short(label), metadata)
+            if key in self.sites:
+                return self.sites[key]
+            self.repaired[LONG_LABELS] += len(label) > MOST_CHARACTERS
+        number = self.sites[key] = len(self.keys)
+        self.keys.append(key)
+        self.metadata_texts += metadata is not None
         return number
 
     def track(self, key: tuple[object, ...], process: int, tid: int) -> Track:
@@ -206,7 +226,7 @@ class Recording:
         def site_with_facts(track: int, site: int) -> int:
             if (track, site) not in new_sites:
                 channel, label, metadata = self.keys[site]
-                text = json.dumps({**facts[track], **json.loads(metadata or "{}")})
+                text = metadata_text({**facts[track], **json.loads(metadata or "{}")})
                 new_sites[track, site] = self.site(channel, label, text)
             return new_sites[track, site]
 
@@ -265,7 +285,7 @@ class Recording:
             channel, label, metadata = self.keys[first]
             facts = json.loads(metadata or "{}") | json.loads(self.keys[last][2] or "{}")
             is_full = self.metadata_texts >= MOST_METADATA
-            numbers.append(first if is_full else self.site(channel, label, json.dumps(facts)))
+            numbers.append(first if is_full else self.site(channel, label, metadata_text(facts)))
         if numbers:
             joined[rows] = np.array(numbers, np.int64)[place.reshape(-1)]
         return joined

@@ -48,6 +48,8 @@ def share_rows(recording: Recording) -> None:
             moved |= {track.number: (each, tracks) for track, each in zip(tracks, stretches, strict=True)}
             _move(tracks, stretches)
     points = recording.flows
+    if not moved:
+        return
     for at, (number, time) in enumerate(zip(points.track, points.time, strict=True)):
         if number in moved:
             stretch, tracks = moved[number]

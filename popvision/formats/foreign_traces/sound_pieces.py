@@ -87,8 +87,8 @@ class SoundPieces:
         self._unit_ns = unit_ns  #: nanoseconds that a time counts
         self.size = _LARGEST
 
-    def read(self, text: str, begin: int) -> tuple[list[Any], int]:
-        """The values from an object at `begin` on, as many as a piece holds, and where they end; none where the first
+    def read(self, text: str, begin: int) -> tuple[list[dict[str, Any]], int]:
+        """The objects from one at `begin` on, as many as a piece holds, and where they end; none where the first
         one is no sound JSON, is the last of the text, or holds numbers that need another reader."""
         end = _last_end(text, begin, begin + self.size)
         if end < 0:
@@ -104,21 +104,21 @@ class SoundPieces:
             except orjson.JSONDecodeError as error:
                 problem = error.pos - 1
             if problem < 0:
-                if not self._make_exact(values, piece):
+                events = [value for value in values if type(value) is dict]
+                if not self._make_exact(events, piece):
                     break
                 self.size = min(2 * self.size, _LARGEST)
-                return values, end
+                return events, end
             self.size = _SMALLEST
             end = _last_end(text, begin, min(end, begin + problem + 1))
         self.size = _SMALLEST
         return [], begin
 
-    def _make_exact(self, values: list[Any], text: str) -> bool:
+    def _make_exact(self, objects: list[dict[str, Any]], text: str) -> bool:
         """Give times that are not exact as floats their nanoseconds or digits. False where these cannot be told."""
         for time in _TIMES:
-            events = [event for event in values if type(event) is dict and time.key in event]
-            times = [event[time.key] for event in events]
-            floats = np.array([value for value in times if type(value) is float])
+            events = [event for event in objects if time.key in event]
+            floats = np.array([value for event in events if type(value := event[time.key]) is float])
             scaled = np.abs(floats) * self._unit_ns
             if not len(floats) or (scaled.max() < _MOST_EXACT and np.abs(scaled - np.rint(scaled)).max() < 0.25):
                 continue
@@ -139,8 +139,8 @@ class SoundPieces:
         exact = np.fromstring(" ".join(digits).replace(".", ""), np.int64, sep=" ")
         if np.abs(times * 1000 - exact).max() > _STEP:
             return False
-        for event, number in zip(events, exact.tolist(), strict=True):
-            event[time.key] = Nanoseconds(number)
+        for event, number in zip(events, map(Nanoseconds, exact.tolist()), strict=True):
+            event[time.key] = number
         return True
 
     def _set_digits(self, events: list[dict[str, Any]], digits: list[str], key: str) -> bool:

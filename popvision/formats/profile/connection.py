@@ -1,6 +1,7 @@
 """Opens an SQLite file that another program may be writing, has left half-closed, or has put in a read-only folder.
 
-No connection outlives a request. The files in the folder decide how it is opened:
+No connection outlives a request, unless the file is to be removed while it is read (`SqliteFile.hold`). The files in
+the folder decide how it is opened:
 
 - a closed report: one file, opened read-only;
 - a live or killed writer: the file and its `-wal`; SQLite recovers it when it may create `-shm` beside them;
@@ -51,7 +52,18 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._request = threading.local()  #: connection of the request that this thread is in, and the state it sees
         self._copy: tuple[Signature, tempfile.TemporaryDirectory[str]] | None = None
+        self._held: sqlite3.Connection | None = None  #: of all requests, one at a time
+        self._turn = threading.RLock()
         self._check_header()
+
+    def hold(self) -> None:
+        """Open the file for all requests to come, which then take turns: it may be removed from its folder, and its
+        bytes go with this object, or with a process that is killed. Nobody may write it any more. Raises
+        FormatError."""
+        try:
+            self._held = self._open()
+        except (*_DAMAGE, OSError) as error:
+            raise self._unreadable(error) from error
 
     def signature(self) -> Signature:
         """Changes whenever the file or its log does; within `connect` it is that of the state seen there."""
@@ -64,6 +76,10 @@ class SqliteFile:
     def connect(self) -> Iterator[sqlite3.Connection]:
         """A connection inside one read transaction; every SQLite error becomes a FormatError. Within such a context the
         same thread gets the same connection again, so that a request of several parts sees one state of the file."""
+        if self._held is not None:
+            with self._turn, self._readable():
+                yield self._held
+            return
         outer: sqlite3.Connection | None = getattr(self._request, "db", None)
         before = self.signature()
         try:
@@ -72,13 +88,19 @@ class SqliteFile:
             raise self._unreadable(error) from error
         self._request.db, self._request.signature = db, before
         try:
-            yield db
-        except _DAMAGE as error:
-            raise self._unreadable(error) from error
+            with self._readable():
+                yield db
         finally:
             if outer is None:
                 self._request.db = None
                 db.close()
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except _DAMAGE as error:
+            raise self._unreadable(error) from error
 
     @property
     def _logs(self) -> list[Path]:
@@ -144,7 +166,8 @@ class SqliteFile:
 
 
 def _opened(path: Path, mode: str, forced: bool) -> sqlite3.Connection:
-    db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, isolation_level=None, timeout=PATIENCE)
+    address = f"file:{quote(str(path.absolute()))}?{mode}"
+    db = sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE, check_same_thread=False)
     try:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA cell_size_check=ON")

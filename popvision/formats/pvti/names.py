@@ -58,10 +58,14 @@ def read_names(db: sqlite3.Connection, path: object, *, is_verified: bool = Fals
 def _sites(db: sqlite3.Connection, is_verified: bool) -> Ints:
     """Id, channel and label of all sites, by id."""
     if is_verified:
-        # Numbers as texts: half of the time that a tuple for each row takes.
-        query = "SELECT group_concat(id, ' '), group_concat(channel, ' '), group_concat(label, ' ') FROM sites"
+        # Numbers as texts: half of the time that a tuple for each row takes. Ids without a gap need none.
+        count, first, last = db.execute("SELECT count(*), min(id), max(id) FROM sites").fetchone()
+        is_numbered = count > 0 and last - first + 1 == count
+        names = ("channel", "label") if is_numbered else ("id", "channel", "label")
+        texts = ", ".join(f"group_concat({name}, ' ')" for name in names)
+        query = f"SELECT {texts} FROM (SELECT id, channel, label FROM sites ORDER BY id)"
         columns = [np.fromstring(text or "", np.int64, sep=" ") for text in db.execute(query).fetchone()]
-        table = np.stack(columns, axis=1)
+        table = np.stack([np.arange(first, last + 1), *columns] if is_numbered else columns, axis=1)
     else:
         table = np.array([row[:3] for row in checked_rows(db, "sites")], np.int64).reshape(-1, 3)
     table = table[table[:, 0] >= 0]
@@ -70,13 +74,32 @@ def _sites(db: sqlite3.Connection, is_verified: bool) -> Ints:
 
 def _distinct(pairs: Ints) -> tuple[list[tuple[int, int]], Ints]:
     """The different rows in the order of their first places, and the number of each row among them."""
-    labels, label = np.unique(pairs[:, 1], return_inverse=True)
-    _, channel = np.unique(pairs[:, 0], return_inverse=True)
-    _, first, numbers = np.unique(channel * max(1, len(labels)) + label, return_index=True, return_inverse=True)
+    label, labels = _numbered(pairs[:, 1])
+    channel, _ = _numbered(pairs[:, 0])
+    number, first = _numbered(channel * max(1, len(labels)) + label)
+    return [(channel, label) for channel, label in pairs[first].tolist()], number
+
+
+def _numbered(values: Ints) -> tuple[Ints, Ints]:
+    """The number of each value among the different ones, in the order of their first places; and these places. Of
+    values in a range of no more than some times their number, as those of ids are, without a sort."""
+    lowest, size = int(values.min(initial=0)), len(values)
+    spread = int(values.max(initial=0)) - lowest + 1
+    if spread > 8 * size + 1024:
+        _, first, number = np.unique(values, return_index=True, return_inverse=True)
+    else:
+        number = values - lowest
+        place = np.full(spread, size, np.int64)
+        place[number[::-1]] = np.arange(size)[::-1]
+        present = np.flatnonzero(place < size)
+        first = place[present]
+        dense = np.empty(spread, np.int64)
+        dense[present] = np.arange(len(present))
+        number = dense[number]
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return [(channel, label) for channel, label in pairs[first[order]].tolist()], rank[numbers]
+    return rank[number], first[order]
 
 
 def _labels(db: sqlite3.Connection, ids: set[int], is_verified: bool) -> dict[int, str]:

@@ -89,8 +89,10 @@ class TraceReader:
         *,
         salvage: bool = False,
         is_verified: bool = False,
+        is_held: bool = False,
     ) -> None:
-        """`holder`: what keeps the file there, and goes with this reader. With `salvage` a file that
+        """`holder`: what keeps the file there, and goes with this reader; a reader that `is_held` keeps the file open
+        from now on, which may be removed then. With `salvage` a file that
         SQLite refuses as a whole, because its end is missing, is opened all the same: see `events`. Names of a file
         whose bytes the caller has verified are not compared with their checksums again."""
         self.path = Path(path)
@@ -99,6 +101,8 @@ class TraceReader:
         self._checked: dict[str, tuple[int, int]] = {}
         _refuse_paraview(self.path)
         self._file = SqliteFile(self.path, _WHAT, salvage=salvage)
+        if is_held:
+            self._file.hold()
         with self._connect() as db:
             self._check_tables(db)
             rows = db.execute("SELECT key, value FROM meta")
