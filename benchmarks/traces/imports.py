@@ -1,8 +1,9 @@
-"""Traces of other tools, opened for the first time and again: `python -m benchmarks.traces.imports [--events 1e6]`.
+"""Traces of other tools, opened for the first time and again: `python -m benchmarks.traces.imports [--events 1e6]
+[--large 9e6]`.
 
 Two files of Chrome's trace events: the generated trace of the other viewers (peers.py), and one like PyTorch's profiler
-writes it, in which each launch has arguments of its own, a kernel and a flow. A process opens each and sums up every
-label with an empty cache folder, then again. Writes its section of docs/benchmarks.md."""
+writes it, in which each launch has arguments of its own, a kernel and a flow; of the latter a large one, too. A process
+opens each and sums up every label with an empty cache folder, then again. Writes its section of docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ def main() -> int:
     """Generate, measure, print, write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=float, default=1e6)
+    parser.add_argument("--large", type=float, default=9e6, help="events of the large trace, of 1.5 GB by default")
     parser.add_argument("--scratch", type=Path, help="keep files here")
     arguments = parser.parse_args()
     events = int(arguments.events)
@@ -35,9 +37,10 @@ def main() -> int:
         files = {
             "the generated trace": inputs(scratch, events)["chrome"],
             "like PyTorch's": _like_pytorch(scratch, events),
+            f"like PyTorch's, {int(arguments.large):,} events": _like_pytorch(scratch, int(arguments.large)),
         }
         rows = [_row(name, path, Path(temporary)) for name, path in files.items()]
-    text = section(rows, events, _start())
+    text = section(rows, events, int(arguments.large), _start())
     print(text)
     write_section("benchmarks.md", "trace imports", text)
     return 0
@@ -122,12 +125,13 @@ def _used(program: str, *arguments: Path, environment: dict[str, str] | None = N
     return seconds, memory
 
 
-def section(rows: list[dict[str, object]], events: int, start: float) -> str:
+def section(rows: list[dict[str, object]], events: int, large: int, start: float) -> str:
     """The table of docs/benchmarks.md; `start` are the seconds of a process that reads nothing."""
     lines = [
         "## Traces of other tools, first and again",
         "",
-        f"`python -m benchmarks.traces.imports --events {events}`. {events:,} Chrome trace events; processor time of a "
+        f"`python -m benchmarks.traces.imports --events {events} --large {large}`. {events:,} Chrome trace events "
+        "where the row does not say another number; processor time of a "
         f"process that opens the file and sums up every label, Python's start and pandas included ({start:.1f} s). The "
         f"first reading imports, the next one opens what was kept. {machine_sentence()} What peers take for the same "
         "events stands in the section on other viewers, which read all of the file each time. Perfetto's documentation "

@@ -99,13 +99,23 @@ def echo(*items: str | Text | Table) -> None:
 
 
 @contextlib.contextmanager
-def progress(sentence: str) -> Iterator[None]:
-    """Show a spinner with the sentence while the body runs, if stderr is a terminal."""
+def progress(sentence: str) -> Iterator[Callable[[float], None]]:
+    """Show a spinner with the sentence while the body runs, if stderr is a terminal; with the share that is done, where
+    the body tells it."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda share: None
         return
-    with _console(sys.stderr).status(printable(sentence)):
-        yield
+    with _console(sys.stderr).status(printable(sentence)) as status:
+        shown = ""
+
+        def say(share: float) -> None:
+            nonlocal shown
+            text = f"{printable(sentence)}: {share:.0%}"
+            if text != shown:
+                status.update(text)
+                shown = text
+
+        yield say
 
 
 def _plain(item: Text | Table) -> str:

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from popvision.cli.console import echo, make_table, progress
 from popvision.cli.paging import page_options, show
-from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces, strict_option
+from popvision.cli.trace_files import PATHS, clock_options, open_trace, open_traces, reading, strict_option
 from popvision.cli.trace_kernels import kernel_commands
 from popvision.formats.errors import FormatError
 
@@ -235,7 +235,7 @@ def import_(source: Path, output: Path | None, unit: str) -> None:
     target = output or source.with_name(source.name + ".pvti")
     if target.exists():
         raise FormatError(f"{target} exists already; give another --output.")
-    with progress(f"Reading {source}"):
+    with reading(source):
         import_trace(source, target, unit)
     click.echo(f"Wrote {target}", err=True)
     # What was lost stands in the new file.
@@ -283,7 +283,7 @@ def check(path: Path, unit: str, fix: bool, output: Path | None, strict: bool, a
 
     if fix != (output is not None):
         raise click.UsageError("--fix needs an --output to write to, and --output is for --fix.")
-    with progress(f"Reading {path}"):
+    with reading(path):
         findings = trace_findings(path, unit)
     if as_json:
         click.echo(json.dumps({"path": str(path), "findings": [asdict(finding) for finding in findings]}, indent=1))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,10 +134,19 @@ def _listed(folder: Path, traces: list[Path]) -> str:
     return f"{len(traces)} host traces ({held}{more})"
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Show that a trace is read; how much of it, where it is that of another tool, whose import takes a while."""
+    from popvision.formats.foreign_traces.packed import telling
+
+    with progress(f"Reading {path}") as say, telling(say):
+        yield
+
+
 def _opened(path: Path) -> OpenedTrace:
     from popvision.opened.trace import OpenedTrace
 
-    with progress(f"Reading {path}"):  # of another tool's trace it may be an import
+    with reading(path):
         trace = OpenedTrace(path)
     say_not_kept(trace.source)
     echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)

@@ -2,7 +2,7 @@
 
 These files have no checksums: a changed digit is another time, and nobody can know. So the rule is that of each event:
 one that no change has touched has the times and the arguments that it had, or is missing or marked as unfinished, and
-then something is said.
+then something is said. Those of profiles are judged by what their times add up to (foreign_mutations/profiles.py).
 Mutation number n is drawn with n as its seed. `python -m tests.formats.mutated_traces` tries all that are left of
 100,000, and goes on where the last run ended, as long as no reader has changed."""
 
@@ -13,7 +13,6 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +20,8 @@ from popvision.analysis.trace.source import TraceSource
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.clock import set_clock
 from popvision.formats.foreign_traces.importing import import_trace, read_recording
+from tests.formats.foreign_mutations import perfetto, profiles
+from tests.formats.foreign_mutations.text_changes import CHANGES
 from tests.kept_progress import progress_path, read_progress, write_progress
 
 #: Mutations before a release, and those after which the progress is noted.
@@ -39,7 +40,7 @@ Told = dict[str, list[tuple[int, int, str | None]]]
 class Mutation:
     """A file, which of its events a change has touched, and whether the change lies among the events alone."""
 
-    text: str
+    data: bytes
     touched: frozenset[int]
     is_among_events: bool
 
@@ -59,6 +60,8 @@ def event_texts(event: int, rng: random.Random) -> list[str]:
 
 def mutation(number: int) -> Mutation:
     """The mutation with that number."""
+    if is_perfetto(number):
+        return Mutation(*perfetto.mutation(number), is_among_events=True)
     rng = random.Random(number)
     texts = [(event, text) for event in range(EVENTS) for text in event_texts(event, rng)]
     if rng.random() < 0.5:
@@ -77,7 +80,7 @@ def mutation(number: int) -> Mutation:
     is_among_events = True
     for _ in range(rng.choice([1, 1, 1, 2, 5])):
         place = rng.randrange(len(file_text))
-        file_text, removed, added = rng.choice(_CHANGES)(file_text, place, rng)
+        file_text, removed, added = rng.choice(CHANGES)(file_text, place, rng)
         is_among_events &= len(head) < place and place + removed < end
         touched |= {
             event
@@ -89,32 +92,23 @@ def mutation(number: int) -> Mutation:
             for event, begin, last in places
         ]
         end += added - removed
-    return Mutation(file_text, frozenset(touched), is_among_events)
+    return Mutation(file_text.encode("utf-8", "surrogatepass"), frozenset(touched), is_among_events)
 
 
-def _insert(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
-    added = rng.choice(
-        ['"', "\\", "\n", "{", "}", "[", "]", ",", ":", "\x00", "nan", "-inf", "é", "9" * 25, '{"ph": ', "\ufffd"]
-    )
-    return text[:place] + added + text[place:], 0, len(added)
+def is_perfetto(number: int) -> bool:
+    """Whether it is that of a Perfetto trace."""
+    return number % 5 == 3
 
 
-def _remove(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
-    removed = min(rng.choice([1, 3, 40]), len(text) - place)
-    return text[:place] + text[place + removed :], removed, 0
-
-
-def _write(text: str, place: int, rng: random.Random) -> tuple[str, int, int]:
-    added = "".join(chr(rng.choice([*range(1, 127), 233, 0x4E2D])) for _ in range(rng.choice([1, 2, 20])))
-    removed = min(len(added), len(text) - place)
-    return text[:place] + added + text[place + removed :], removed, len(added)
-
-
-_CHANGES: list[Callable[[str, int, random.Random], tuple[str, int, int]]] = [_insert, _remove, _write]
+def is_profile(number: int) -> bool:
+    """Whether it is that of a profile."""
+    return number % 5 == 4
 
 
 def truth(number: int) -> Told:
     """What a sound file says."""
+    if is_perfetto(number):
+        return perfetto.truth(number)
     rng = random.Random(number)
     told: Told = {}
     for event in range(EVENTS):
@@ -156,10 +150,10 @@ def read_imported(path: Path) -> tuple[Told, bool]:
 
 def wrong(number: int, folder: Path) -> list[str]:
     """What is quietly wrong after a mutation; a file that is refused is none."""
-    mutated, path = mutation(number), folder / "t.json"
-    data = mutated.text.encode("utf-8", "surrogatepass")
-    is_packed = number % 7 == 0
-    path.write_bytes(gzip.compress(data, 1) if is_packed else data)
+    if is_profile(number):
+        return profiles.wrong(number, folder)
+    mutated, path = mutation(number), folder / ("t.pftrace" if is_perfetto(number) else "t.json")
+    path.write_bytes(gzip.compress(mutated.data, 1) if number % 7 == 0 else mutated.data)
     try:
         told, is_said = (read_imported if number % 25 == 0 else read)(path)
     except FormatError as refusal:
@@ -197,7 +191,8 @@ def try_all(progress: Path, most: int = MOST) -> list[str]:
 
 def kept_progress() -> Path:
     """The file of the sources as they are."""
-    return progress_path("mutated traces", "popvision/formats/foreign_traces/*.py", "tests/formats/mutated_traces.py")
+    tests = ("tests/formats/mutated_traces.py", "tests/formats/foreign_mutations/*.py")
+    return progress_path("mutated traces", "popvision/formats/foreign_traces/*.py", *tests)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces import lanes
 from popvision.formats.foreign_traces.chrome_json import nanoseconds
 from popvision.formats.foreign_traces.importing import import_trace
+from popvision.formats.foreign_traces.packed import telling
 from tests.analysis.trace.trace_case import JournalRow, journal_rows, journal_trace
 
 #: (process, thread, begin ns, end ns, channel, label, metadata)
@@ -413,3 +414,17 @@ def test_samples_are_instants_with_their_stacks(tmp_path: Path) -> None:
         (4, "span", "a", 0, {"n": 1, "stack": ["main", "f"]}),
         (4, "span", "b", 0, {"stack": ["loop"]}),
     ]
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_reading_tells_how_far_it_is(tmp_path: Path, is_packed: bool) -> None:
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": at, "dur": 1, "name": f"s{at}"} for at in range(20_000)]
+    text = json.dumps(events).encode()
+    (tmp_path / "t.json").write_bytes(gzip.compress(text, 1) if is_packed else text)
+    shares: list[float] = []
+    with telling(shares.append):
+        import_trace(tmp_path / "t.json", tmp_path / "t.pvti")
+    read = shares[shares.index(max(shares[:2])) :]  # behind the look at the first bytes
+    assert read == sorted(read)
+    assert read[-1] == 1
+    assert sum(0.1 < share < 0.9 for share in read) >= 3

@@ -193,6 +193,17 @@ def test_what_a_trace_cannot_hold_is_counted(tmp_path: Path) -> None:
     assert left_out == {"packets of ftrace_events": 1, "ends without a begin": 1}
 
 
+def test_fields_that_are_no_packets_are_counted(tmp_path: Path) -> None:
+    building = Building()
+    for time, kind in ((10, BEGIN), (20, END)):
+        building.event(time, kind, 5, "a")
+    data = bytearray(building.trace.SerializeToString())
+    data[0] = 2 << 3 | 2  # another field of the trace, as one wrong bit makes it
+    (tmp_path / "t.pftrace").write_bytes(building.trace.SerializeToString() + bytes(data))
+    source = TraceSource(tmp_path / "t.pftrace")
+    assert "Not read: fields of the trace that are no packets: 1." in source.lost
+
+
 @pytest.mark.parametrize("cut", [1, 3, 10])
 def test_a_cut_trace_gives_the_events_before(tmp_path: Path, cut: int) -> None:
     made = Building()

@@ -56,6 +56,14 @@ def test_samples_hold_for_their_weights_and_share_spans(tmp_path: Path) -> None:
     assert source.lost == []
 
 
+def test_times_that_no_column_holds_are_counted(tmp_path: Path) -> None:
+    nodes = [{"id": 1, "callFrame": {"functionName": "a"}}]
+    document = {"nodes": nodes, "startTime": 0, "endTime": 9, "samples": [1, 1], "timeDeltas": [1, 10**25]}
+    source = opened(tmp_path, document, "t.cpuprofile")
+    assert source.lost == ["Left out: times that are no numbers of 64 bits, taken as 0: 1."]
+    assert spans(source) == [("a", 1, 9)]
+
+
 def test_evented_profiles_are_calls_and_need_no_order(tmp_path: Path) -> None:
     events = [("O", 0, 0), ("O", 2, 1), ("C", 10, 0), ("C", 5, 1), ("O", 20, 2)]
     profile = {"type": "evented", "name": "main", "unit": "milliseconds", "startValue": 0, "endValue": 30}

@@ -9,7 +9,9 @@ import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import IO, cast
@@ -36,8 +38,21 @@ _MOST_WINDOW = 1 << 27  #: bytes that zstd may look back
 _GZIP, _ZIP, _ZSTD = b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 _MARK_BYTES = 4
 
+#: Who is told how far the reading of a file is.
+_TOLD: ContextVar[Callable[[float], None] | None] = ContextVar("told", default=None)
+
 #: Members that a sentence names.
 _NAMED = 5
+
+
+@contextmanager
+def telling(say: Callable[[float], None]) -> Iterator[None]:
+    """Within this `say` is called with the share of a file that was read, again and again until it is."""
+    token = _TOLD.set(say)
+    try:
+        yield
+    finally:
+        _TOLD.reset(token)
 
 
 def is_packed(path: Path) -> bool:
@@ -51,11 +66,15 @@ def unpacked(path: Path) -> Iterator[bytes]:
 
     Raises EOFError where a packed file is cut off or damaged, after all that stands before, and FormatError for a .zip
     of several files or beyond a bound."""
+    say = _TOLD.get()
     with path.open("rb") as file:
         parts = iter(lambda: file.read(PIECE), b"")
-        total, most = 0, min(_MOST_BYTES, max(_FREE_BYTES, _MOST_RATIO * os.fstat(file.fileno()).st_size))
+        size = os.fstat(file.fileno()).st_size
+        total, most = 0, min(_MOST_BYTES, max(_FREE_BYTES, _MOST_RATIO * size))
         for part in _plain(path, file, parts, 0):
             total += len(part)
+            if say is not None:
+                say(min(1.0, file.tell() / size))
             if total > most:
                 raise FormatError(f"{path} unpacks to more than {most:,} bytes; unpack it and give what it holds.")
             yield part

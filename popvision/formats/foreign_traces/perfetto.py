@@ -44,7 +44,7 @@ def read_perfetto(path: Path) -> Recording:
     reader = _Reader(path)
     try:
         with _plain(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for begin, end in _packets(data):
+            for begin, end in _packets(data, reader.recording.not_read):
                 reader.take_all(TracePacket.FromString(data[begin:end]))
     except (DecodeError, zlib.error, CutError, ValueError, OSError) as problem:
         if not reader.recording.events:
@@ -74,8 +74,8 @@ class CutError(Exception):
     """The file ends within a packet, or something else stands where a packet should."""
 
 
-def _packets(data: mmap.mmap | bytes) -> Iterator[tuple[int, int]]:
-    """Begin and end of each packet; other fields of the trace are skipped."""
+def _packets(data: mmap.mmap | bytes, not_read: Counter[str]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each packet; other fields of the trace are counted."""
     at, size = 0, len(data)
     while at < size:
         tag, at = varint(data, at)
@@ -86,6 +86,8 @@ def _packets(data: mmap.mmap | bytes) -> Iterator[tuple[int, int]]:
             raise CutError(f"a packet of {length} bytes at byte {at} is cut off")
         if tag == PACKET_TAG:
             yield at, at + length
+        else:
+            not_read["fields of the trace that are no packets"] += 1
         at += length
 
 
@@ -151,7 +153,7 @@ class _Reader:
         if not is_whole:
             self.recording.left_out["packed packets that are cut, or too large"] += 1
         with suppress(CutError):
-            for begin, end in _packets(inner):
+            for begin, end in _packets(inner, self.recording.not_read):
                 self.take_all(type(packet).FromString(inner[begin:end]), depth + 1)
 
     def take(self, packet: Any) -> None:

@@ -120,7 +120,7 @@ class _ProfileReader:
         lengths = [_time(weight, self.unit_ns) for weight in weights] if isinstance(weights, list) else []
         if len(samples) > len(lengths):
             self.recording.left_out["samples without a weight"] += len(samples) - len(lengths)
-        begin = _time(profile.get("startValue", 0), self.unit_ns) or 0
+        begin = _time_or_zero(self.recording, profile.get("startValue", 0), self.unit_ns)
         self.take_stacks(_one_after_the_other(samples, lengths, begin))
 
     def take_stacks(self, samples: Iterable[tuple[Any, int, int | None]]) -> None:
@@ -280,10 +280,10 @@ def _node_samples(document: Mapping[str, Any], recording: Recording) -> tuple[li
     nodes = nodes if isinstance(nodes, list) else []
     counts_deltas = isinstance(deltas, list)
     times_in_file = deltas if isinstance(deltas, list) else stamps if isinstance(stamps, list) else []
-    numbers = [_time(value, 1) or 0 for value in times_in_file[: len(nodes)]]
+    numbers = [_time_or_zero(recording, value, 1) for value in times_in_file[: len(nodes)]]
     if len(numbers) < len(nodes):
         recording.left_out["samples without a time"] += len(nodes) - len(numbers)
-    bounds = (_time(document.get(name), 1) or 0 for name in ("startTime", "endTime"))
+    bounds = (_time_or_zero(recording, document.get(name, 0), 1) for name in ("startTime", "endTime"))
     start, end = bounds if counts_deltas else (min(numbers, default=0), 0)
     times = [start + time for time in accumulate(numbers)] if counts_deltas else numbers
     order = sorted(range(len(times)), key=times.__getitem__)
@@ -313,6 +313,14 @@ def _time(value: Any, unit: int) -> int | None:
     else:
         return None
     return time if abs(time) < 1 << 63 else None
+
+
+def _time_or_zero(recording: Recording, value: Any, unit: int) -> int:
+    """The same, 0 for what is none, which is counted."""
+    time = _time(value, unit)
+    if time is None:
+        recording.left_out["times that are no numbers of 64 bits, taken as 0"] += 1
+    return time or 0
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
