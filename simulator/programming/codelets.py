@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from simulator.base.errors import graph_object_load_error, unknown_vertex_type
+from simulator.base.target import TargetType
 from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.library import library_of
 from simulator.codelets.compiled.placeholders import placeholder_source
@@ -82,15 +83,16 @@ def _add_source(
 ) -> bool:
     """Whether the vertex types of a source were added."""
     store, library, architecture = state.store, library_of(state.store), _architecture(state)
+    for_ipu = state.target.getTargetType() is TargetType.IPU
     if isinstance(source, VertexType):
         return _register(store, source)
     is_path = isinstance(source, str | Path)
     if is_path and (kind is not CodeletFileType.Auto or Path(source).suffix != ".py"):
-        types = library.add_file(Path(source), kind, flags, output, target, architecture)
+        types = library.add_file(Path(source), kind, flags, output, target, architecture, for_ipu)
         return types is not None and all([_register(store, t) for t in types])  # noqa: C419 (all are registered)
     if is_path or isinstance(source, type | ModuleType):
         return any([_register(store, t) for t in vertex_types_of(source)])  # noqa: C419 (all are registered)
-    added = [_register(store, t) for t in library.add_stream(source, kind, flags, output, architecture)]
+    added = [_register(store, t) for t in library.add_stream(source, kind, flags, output, architecture, for_ipu)]
     return all(added)
 
 

@@ -215,7 +215,7 @@ def test_popc_writes_objects_that_load(files, tmp_path) -> None:
     newer = tmp_path / "newer.gp"
     with zipfile.ZipFile(newer, "w") as archive:
         archive.writestr("manifest.json", json.dumps({"format": "popvision codelets", "version": 99, "targets": {}}))
-    with pytest.raises(graph_object_load_error, match="is newer than version 1; update popvision"):
+    with pytest.raises(graph_object_load_error, match="is newer than version 2; update popvision"):
         Graph(model().getTarget()).addCodelets(newer)
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_MARK = re.compile(r'# \d+ "(?:[^"\\]|\\.)*"((?: \d)*)')
+from simulator.codelets.compiled.source import lines_of
+
 _TOKEN = re.compile(
     r"""[A-Za-z_]\w*|::|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[0-9][\w.']*|[^\s\w]""",
 )
@@ -21,7 +22,7 @@ _OPEN = {"(": ")", "{": "}", "[": "]", "<": ">"}
 class ClassHead:
     """A class with a base: a candidate for a vertex type."""
 
-    name: str  #: qualified
+    name: str  #: qualified; of a specialisation, with its arguments
     template: bool
     constraints: tuple[str, ...]
     has_compute: bool = False  #: `compute` has its code within the class
@@ -43,13 +44,8 @@ def declared_in(text: str) -> Declared:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    own = True
-    for line in text.splitlines():
-        if line.startswith("# "):
-            mark = _MARK.match(line)
-            if mark:
-                own = "3" not in mark[1].split()
-        elif own and not line.lstrip().startswith("#"):
+    for line, is_users in lines_of(text):
+        if is_users and not line.lstrip().startswith("#"):
             yield from _TOKEN.findall(line)
 
 
@@ -68,9 +64,8 @@ class _Scanner:
             token = self.tokens[self.at]
             if token == "template":
                 self.at += 1
-                template = self._peek() == "<"
-                if template:
-                    self._skip()
+                if self._peek() == "<":
+                    template = bool(self._skip())  # a full specialisation is a class
                 elif self._peek() in ("class", "struct"):
                     self._instance()
                 continue
@@ -165,11 +160,17 @@ class _Scanner:
         if self._peek() != "{":
             return
         head = None
-        if name and not arguments:
+        if name:
             scope = self._scope()
-            head = ClassHead(f"{scope}::{name}" if scope else name, template, _constraints(attributes))
+            qualified = f"{scope}::{name}" if scope else name
+            if arguments and not template:
+                qualified += f"<{arguments}>"
+            head = ClassHead(qualified, template, _constraints(attributes))
             if based and not any(name_ == "" for name_, _ in self.stack):
-                self.declared.classes[head.name] = head
+                if arguments and template:  # a partial specialisation stands for its template, where that has no body
+                    self.declared.classes.setdefault(qualified, head)
+                else:
+                    self.declared.classes[qualified] = head
         self.stack.append((name, head))
         self.at += 1
 

@@ -24,7 +24,7 @@ INCLUDE = Path(__file__).parent.parent / "include"
 HOST = Path(__file__).parent.parent / "host"
 
 #: Part of every key; raised when the results for the same text change.
-_FORMAT = "9"
+_FORMAT = "10"
 #: Prefixes of permitted flags: of compilation, definitions and paths of headers.
 _FLAGS = ("-D", "-U", "-I", "-O", "-g", "-W", "-f", "-m", "-std=", "-include", "-isystem", "-iquote", "-idirafter")
 _WHOLE_FLAGS = ("-w", "-ansi", "-pedantic", "-pedantic-errors", "-pthread", "-nostdinc", "-nostdinc++")

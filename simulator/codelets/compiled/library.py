@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.constraints import constrained
 from simulator.codelets.compiled.counted_code import counted_code
 from simulator.codelets.compiled.counted_costs import counted_costs
+from simulator.codelets.compiled.ipu_path import compiled_path, split_ipu_path
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.objects import read_object
 from simulator.codelets.compiled.source import (
     CompilationFailed,
-    Preprocessed,
     file_type,
     preprocessed_file,
     preprocessed_text,
@@ -57,27 +57,38 @@ class CodeletLibrary:
         self._units, self._paths, self._texts = list(other._units), set(other._paths), set(other._texts)
 
     def add_file(
-        self, path: Path, type_: CodeletFileType, flags: str, output: IO[str] | None, target: str, architecture: str
+        self,
+        path: Path,
+        type_: CodeletFileType,
+        flags: str,
+        output: IO[str] | None,
+        target: str,
+        architecture: str,
+        for_ipu: bool,
     ) -> list[VertexType] | None:
-        """The vertex types of a file, None when it was added before. Raises file_load_error,
+        """The vertex types of a file, None when it was added before. `for_ipu`: for hardware. Raises file_load_error,
         graph_program_compilation_error, graph_object_load_error."""
         path = path.expanduser()
         kind = file_type(path, type_)
         if path.resolve() in self._paths:
             return None
-        if kind is CodeletFileType.Object:
-            sources: Iterable[Preprocessed] = read_object(path, target or architecture, architecture)
-        else:
-            with _messages_to(output):
-                sources = [preprocessed_file(path, kind, split_flags(flags), architecture)]
-        types = self._add(sources, output)
+        with _messages_to(output):
+            if kind is CodeletFileType.Object:
+                units = [unit_of(one) for one in read_object(path, target or architecture, architecture, for_ipu)]
+            else:
+                way, further = split_ipu_path(split_flags(flags))
+                units = [
+                    compiled_path(lambda ipu: preprocessed_file(path, kind, further, architecture, ipu), way, for_ipu)
+                ]
+        types = self._add(units, output)
         self._paths.add(path.resolve())
         return types
 
     def add_stream(
-        self, stream: Any, type_: CodeletFileType, flags: str, output: IO[str] | None, architecture: str
+        self, stream: Any, type_: CodeletFileType, flags: str, output: IO[str] | None, architecture: str, for_ipu: bool
     ) -> list[VertexType]:
-        """The vertex types of a stream's text. Raises graph_object_load_error for a text that was added before."""
+        """The vertex types of a stream's text. `for_ipu`: for hardware. Raises graph_object_load_error for a text that
+        was added before."""
         kind = CodeletFileType.CppSource if type_ is CodeletFileType.Auto else type_
         refuse_assembly("The codelet stream", kind)
         if kind is CodeletFileType.Object:
@@ -86,24 +97,24 @@ class CodeletLibrary:
         if text in self._texts:
             raise graph_object_load_error("The codelets of this stream were added before; add a stream once.")
         with _messages_to(output):
-            source = preprocessed_text(text, "stream", kind, split_flags(flags), architecture)
-        types = self._add([source], output)
+            way, further = split_ipu_path(split_flags(flags))
+            unit = compiled_path(
+                lambda ipu: preprocessed_text(text, "stream", kind, further, architecture, ipu), way, for_ipu
+            )
+        types = self._add([unit], output)
         self._texts.add(text)
         return types
 
     def add_text(self, text: str, name: str, architecture: str) -> list[VertexType]:
         """The vertex types of C++ source that the simulator wrote itself."""
         with _messages_to(None):
-            return self._add([preprocessed_text(text, name, CodeletFileType.CppSource, (), architecture)], None)
+            unit = unit_of(preprocessed_text(text, name, CodeletFileType.CppSource, (), architecture))
+        return self._add([unit], None)
 
-    def _add(self, sources: Iterable[Preprocessed], output: IO[str] | None) -> list[VertexType]:
-        units = []
-        for source in sources:
-            with _messages_to(output):
-                unit = unit_of(source)
+    def _add(self, units: Sequence[Unit], output: IO[str] | None) -> list[VertexType]:
+        for unit in units:
             if unit.messages:
                 (output or sys.stderr).write(unit.messages)
-            units.append(unit)
         types = [self._vertex_type(class_, unit) for unit in units for class_ in unit.classes]
         known = {unit.key for unit in self._units}
         self._units += [unit for unit in units if unit.key not in known]

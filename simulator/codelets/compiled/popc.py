@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from simulator.base.errors import graph_object_load_error, poplar_error
 from simulator.base.types import CodeletFileType
-from simulator.codelets.compiled.objects import TARGETS, write_object
-from simulator.codelets.compiled.source import CompilationFailed, Preprocessed, file_type, preprocessed_file
+from simulator.codelets.compiled.ipu_path import WAYS, covered_path, split_ipu_path
+from simulator.codelets.compiled.objects import TARGETS, Paths, write_object
+from simulator.codelets.compiled.source import CompilationFailed, file_type, preprocessed_file
 from simulator.codelets.compiled.unit import unit_of
 
 
@@ -38,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = [f"-O{given.O}"] if given.O else []
     flags += [*(f"-D{name}" for name in given.D), *(f"-U{name}" for name in given.U)]
     flags += [*(f"-I{Path(folder).resolve()}" for folder in given.I), *further]
+    flags += [f"--ipu-path={given.ipu_path}"]
+    flags += [flag for name in given.include for flag in ("-include", name)]
     if not Path(given.o).resolve().parent.is_dir():
         parser.error(f"the folder of '{given.o}' does not exist")
     try:
@@ -68,19 +72,29 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", help="define a macro")
     parser.add_argument("-U", action="append", default=[], metavar="NAME", help="undefine a macro")
     parser.add_argument("-I", action="append", default=[], metavar="FOLDER", help="look for included files there")
+    parser.add_argument("-include", action="append", default=[], metavar="FILE", help="include this file first")
+    parser.add_argument(
+        "--ipu-path",
+        choices=WAYS,
+        default=WAYS[0],
+        help="the path under __IPU__ for hardware: where it is covered (auto), or refuse the source (only), or never",
+    )
     parser.add_argument("--list-targets", action="store_true", help="print the targets and end")
     return parser
 
 
-def _source(path: Path, flags: Sequence[str], target: str) -> Preprocessed:
+def _source(path: Path, flags: Sequence[str], target: str) -> Paths:
+    """A source for one target, compiled: by itself and, where it has another path for hardware, that one."""
     type_ = file_type(path, CodeletFileType.Auto)
     if type_ is CodeletFileType.Object:
         raise graph_object_load_error(f"'{path}' is an object already; popc takes sources.")
-    source = preprocessed_file(path, type_, flags, target)
-    unit = unit_of(source)
+    way, further = split_ipu_path(flags)
+    preprocess = partial(preprocessed_file, path, type_, further, target)
+    unit = unit_of(preprocess(way == "only"))
     if unit.messages:
         sys.stderr.write(unit.messages)
-    return source
+    fast = covered_path(preprocess) if way == "auto" else None
+    return Paths(unit.source, None if fast is None else fast.source)
 
 
 if __name__ == "__main__":

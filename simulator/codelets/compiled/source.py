@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,18 @@ _REFUSED = {
 LANGUAGES = {CodeletFileType.CppSource: ("c++", "c++-cpp-output"), CodeletFileType.CSource: ("c", "cpp-output")}
 #: Flags before the user's.
 DEFAULTS = {"c++": ("-std=c++17", "-O3"), "c": ("-std=gnu11", "-O3")}
+#: The tiles' builtin functions are overloaded, which the compiler of the host refuses for names of builtin functions.
+BUILTINS = ("__builtin_ipu_", "popvision_ipu_")
+#: A line mark of the preprocessor; flag 3 stands at text of system headers.
+_MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)')
+#: The text of an asm statement, to its end or to that of a line of it.
+_ASSEMBLY = re.compile(
+    r'\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\(\s*(R"[^(]*\((?:.|\n)*?\)[^"]*"|"(?:[^"\\]|\\.)*")'
+)
+_NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
+#: A cast that popc lets take const from what a field that is only read points to.
+_CAST = re.compile(r"\breinterpret_cast\b")
+_CAST_OF_HOST = "::poplar::host::reinterpreted"
 #: The attribute for the context of a tile that runs a function, which only popc knows; here the class of the vertex
 #: determines it.
 _CONTEXT = re.compile(r'\btarget\s*\(\s*"(?:supervisor|worker)"\s*\)')
@@ -69,23 +81,26 @@ def refuse_assembly(what: str, type_: CodeletFileType) -> None:
         )
 
 
-def preprocessed_file(path: Path, type_: CodeletFileType, flags: Sequence[str], architecture: str) -> Preprocessed:
-    return _preprocessed(path, str(path), type_, flags, architecture)
+def preprocessed_file(
+    path: Path, type_: CodeletFileType, flags: Sequence[str], architecture: str, for_ipu: bool = False
+) -> Preprocessed:
+    """`for_ipu`: with __IPU__ defined, as popc has it for hardware. Raises CompilationFailed."""
+    return _preprocessed(path, str(path), type_, flags, architecture, for_ipu)
 
 
 def preprocessed_text(
-    text: str, name: str, type_: CodeletFileType, flags: Sequence[str], architecture: str
+    text: str, name: str, type_: CodeletFileType, flags: Sequence[str], architecture: str, for_ipu: bool = False
 ) -> Preprocessed:
     """The text of a stream; includes are searched from the working directory."""
     language = LANGUAGES[type_][0]
     with tempfile.TemporaryDirectory(prefix="popvision_codelet_") as folder:
         path = Path(folder) / ("codelet.cpp" if language == "c++" else "codelet.c")
         path.write_text(f'#line 1 "{name}"\n{text}', encoding="utf-8", errors="surrogateescape")
-        return _preprocessed(path, name, type_, [*flags, "-iquote", "."], architecture)
+        return _preprocessed(path, name, type_, [*flags, "-iquote", "."], architecture, for_ipu)
 
 
 def _preprocessed(
-    path: Path, name: str, type_: CodeletFileType, flags: Sequence[str], architecture: str
+    path: Path, name: str, type_: CodeletFileType, flags: Sequence[str], architecture: str, for_ipu: bool
 ) -> Preprocessed:
     check_flags(flags)
     language = LANGUAGES[type_][0]
@@ -102,6 +117,7 @@ def _preprocessed(
                 "-D__NO_INLINE__=1",
                 "-D__POPC__=1",
                 f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}",
+                *(["-D__IPU__=1"] if for_ipu else []),
                 "-isystem",
                 str(INCLUDE),
                 str(path),
@@ -111,8 +127,58 @@ def _preprocessed(
         )
         if code != 0:
             raise CompilationFailed(name, messages)
-        text = _CONTEXT.sub(_blank, out.read_text(encoding="utf-8", errors="surrogateescape"))
+        text = _for_host(out.read_text(encoding="utf-8", errors="surrogateescape"))
+    refuse_inline_assembly(text)
     return Preprocessed(name, language, text.replace(str(path), name), tuple(flags))
+
+
+def lines_of(text: str) -> Iterator[tuple[str, bool]]:
+    """Lines of preprocessed text, with whether each is the user's own."""
+    is_users = True
+    for line in text.splitlines():
+        mark = _MARK.match(line)
+        if mark:
+            is_users = "3" not in mark[3].split()
+        yield line, is_users and not mark
+
+
+def users_text(text: str) -> str:
+    """The user's own lines of preprocessed text, without marks."""
+    return "\n".join(line for line, is_users in lines_of(text) if is_users and line.strip())
+
+
+def refuse_inline_assembly(text: str) -> None:
+    """Raises CompilationFailed for instructions among the user's lines: they are the IPU's, which nothing here runs. An
+    empty string, a barrier for the compiler, is none."""
+    lines = text.splitlines()
+    place, number, is_users = "", 0, True
+    for k, line in enumerate(lines):
+        mark = _MARK.match(line)
+        if mark:
+            place, number, is_users = mark[2], int(mark[1]), "3" not in mark[3].split()
+            continue
+        if is_users and "asm" in line:
+            statement = _ASSEMBLY.search("\n".join(lines[k : k + 9]))
+            begins_here = statement is not None and statement.start() < len(line)
+            instruction = _first_instruction(statement[1]) if statement is not None and begins_here else ""
+            if instruction:
+                sentence = f"inline assembly '{instruction}' is for the IPU's own processor"
+                raise CompilationFailed(place, f"{place}:{number}: error: {sentence}\n")
+        number += 1
+
+
+def _first_instruction(literal: str) -> str:
+    """The first instruction of an asm statement, whose text begins with `literal`; directives and labels are none."""
+    text = literal.partition("(")[2] if literal.startswith("R") else literal.strip('"').replace("\\n", "\n")
+    return next((" ".join(line.split()) for line in text.splitlines() if not _NO_INSTRUCTION.match(line)), "")
+
+
+def _for_host(text: str) -> str:
+    """What popc compiles as the compiler of the host compiles it."""
+    text = _CONTEXT.sub(_blank, text).replace(*BUILTINS)
+    if _CAST_OF_HOST.rpartition("::")[2] not in text:  # without <poplar/Vertex.hpp>
+        return text
+    return "\n".join(_CAST.sub(_CAST_OF_HOST, line) if users else line for line, users in lines_of(text)) + "\n"
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -120,13 +186,32 @@ def _blank(match: re.Match[str]) -> str:
 
 
 class CompilationFailed(graph_program_compilation_error):
-    """A source does not compile; `output` is what the compiler printed."""
+    """A source does not compile; `output` is what the compiler printed, `first` its first error."""
 
     def __init__(self, name: str, output: str) -> None:
-        wrong = [line for line in output.splitlines() if "error:" in line]
+        wrong = [line for line in output.splitlines() if "error:" in line.lower()]
         first = (wrong or output.splitlines() or ["the compiler says nothing"])[0].strip()
-        super().__init__(f"Codelet source '{name}' does not compile: {first}")
-        self.output = output
+        super().__init__(f"Codelet source '{name}' does not compile: {first}{_missing_header(first)}")
+        self.name, self.first, self.output = name, first, output
+
+
+#: Names that a header of the SDK declares, which <poplar/Vertex.hpp> does not bring.
+_HEADERS = {
+    r"(?:float|half|u?int|u?short|u?char|long|longlong)[248]": "<ipudef.h>",
+    r"rptsize_t": "<ipudef.h>",
+    r"__builtin_ipu_\w+": "<ipu_builtins.h>",
+    r"(?:CSR_W_|CTXT_)\w+": "<tilearch.h>",
+    r"ipu": "<ipu_vector_math> or <ipu_memory_intrinsics>",
+}
+
+
+def _missing_header(error: str) -> str:
+    """What to include, where an error names something that a header of the SDK declares."""
+    for quoted in re.findall(r"'([^']*)'", error):
+        header = next((header for name, header in _HEADERS.items() if re.fullmatch(name, quoted)), "")
+        if header and "no member" not in error:
+            return f"; include {header}, which declares '{quoted}'"
+    return ""
 
 
 def stream_text(stream: Any) -> str:

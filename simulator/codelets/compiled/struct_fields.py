@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,13 @@ _SPELLED = {
     "long long int": "long long",
     "long long unsigned int": "unsigned long long",
 }
+#: Names of elements in those of short vectors, where they differ.
+_VECTORS_OF = {
+    "unsigned int": "uint",
+    "unsigned char": "uchar",
+    "unsigned short": "ushort",
+    "long long": "longlong",
+}
 _DIRECTIONS = {"Input": "in", "Output": "out", "InOut": "inout"}
 _VECTOR_LAYOUTS = ("span", "one_ptr", "short_span", "scaled_ptr32", "scaled_ptr64", "scaled_ptr128", "compact_ptr")
 _LIST_LAYOUTS = (
@@ -62,27 +70,34 @@ _KINDS: dict[str, VertexKind] = {
 }
 
 
-def class_layouts(path: Path, prefix: str, source: str) -> list[tuple[str, ClassLayout]]:
-    """(name without the prefix, layout of the vertex class) of each variable of an object file that begins with a
-    prefix and is a pointer to one. `source`: what was compiled, for messages.
+def class_layouts(path: Path, prefix: str, names: Collection[str], source: str) -> list[tuple[str, ClassLayout]]:
+    """(name without the prefix, layout of the vertex class) of the variables of an object file that are called a prefix
+    and one of these names, each a pointer to a class that may be a vertex. `source`: what was compiled, for messages.
 
     Raises graph_object_load_error for members of types that no field has, graph_program_compilation_error for debug
-    information that cannot be read."""
-    layouts = []
+    information that cannot be read, or has not all of the names."""
+    layouts, missing = [], set(names)
     try:
         for variable in variables(path, prefix):
+            name = variable.name.removeprefix(prefix)
+            missing.discard(name)
             pointer = variable.type()
             type_ = pointer.type() if pointer is not None else None
             layout = class_layout(type_) if type_ is not None else None
             if layout is not None:
-                layouts.append((variable.name.removeprefix(prefix), layout))
+                layouts.append((name, layout))
     except UNREADABLE as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise graph_program_compilation_error(
-            f"The debug information that the compiler made of {source} cannot be read: {reason}; compile the codelets "
-            "without assembly and flags that change it."
-        ) from None
+        raise _unreadable(source, f"{type(error).__name__}: {error}") from None
+    if missing:
+        raise _unreadable(source, "it does not name all classes")
     return layouts
+
+
+def _unreadable(source: str, reason: str) -> graph_program_compilation_error:
+    return graph_program_compilation_error(
+        f"The debug information that the compiler made of {source} cannot be read: {reason}; compile the codelets "
+        "without assembly and flags that change it."
+    )
 
 
 def class_layout(entry: Entry) -> ClassLayout | None:
@@ -131,6 +146,12 @@ def _argument(parameter: Entry) -> str:
 def _type_name(type_: Entry) -> str:
     if type_.tag == "base_type":
         return _SPELLED.get(type_.name, type_.name)
+    if type_.tag == "array_type":  # a short vector of <ipudef.h>
+        element = type_.type()
+        bounds = [bound.number("upper_bound") for bound in type_.of("subrange_type")]
+        if element is not None and len(bounds) == 1:
+            name = _type_name(element)
+            return f"{_VECTORS_OF.get(name, name)}{bounds[0] + 1}"
     if type_.tag in ("class_type", "structure_type"):
         return class_name(type_)
     path = type_.path()
@@ -207,7 +228,7 @@ class _Spelled:
                 parts.append(inside[begin:i])
                 begin = i + 1
         arguments = tuple(cls.read(part) for part in parts if part.strip())
-        return cls(head.strip().removeprefix("poplar::").removeprefix("const "), arguments)
+        return cls(head.strip().removeprefix("poplar::").removeprefix("const ").removesuffix(" const"), arguments)
 
     @property
     def number(self) -> int:

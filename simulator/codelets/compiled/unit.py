@@ -17,7 +17,7 @@ from typing import Any
 from simulator.base.types import CodeletFileType, type_named
 from simulator.codelets.compiled.declarations import ClassHead, Declared, declared_in
 from simulator.codelets.compiled.host_compiler import cached, cached_description, compiler, key_of
-from simulator.codelets.compiled.source import DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
+from simulator.codelets.compiled.source import BUILTINS, DEFAULTS, LANGUAGES, CompilationFailed, Preprocessed
 from simulator.graph.vertices import ClassLayout, CompiledClass, FieldSpec, HostField
 
 _ENTRY = """
@@ -120,7 +120,7 @@ def _classes(declared: Declared, source: Preprocessed, key: str, object_: Path) 
         return
     from simulator.codelets.compiled.struct_fields import class_layouts  # here, as importing pyelftools takes 40 ms
 
-    for entry, layout in class_layouts(object_, "popvision_type_", source.name):
+    for entry, layout in class_layouts(object_, "popvision_type_", candidates, source.name):
         head = candidates.get(entry)
         if head is None or not (layout.computes or layout.external):
             continue
@@ -172,7 +172,10 @@ def _candidates(declared: Declared, text: str) -> list[tuple[ClassHead, str, str
     for name, arguments, scope in declared.instances:
         spaces = scope.split("::") if scope else []
         for depth in range(len(spaces), -1, -1):
-            head = declared.classes.get("::".join([*spaces[:depth], name]))
+            qualified = "::".join([*spaces[:depth], name])
+            if f"{qualified}<{arguments}>" in declared.classes:  # a full specialisation is a candidate already
+                break
+            head = declared.classes.get(qualified)
             if head is not None:
                 candidates.append((head, f"{name}<{arguments}>", scope))
                 break
@@ -201,13 +204,14 @@ def compile_text(source: Preprocessed, text: str, out: Path, before: tuple[str, 
                 "-gno-split-dwarf",
                 "-fPIE",
                 "-Wno-attributes",
+                "-Wno-ignored-attributes",
                 *after,
                 str(given),
                 "-o",
                 str(out),
             ]
         )
-    messages = messages.replace(str(given), source.name)
+    messages = messages.replace(str(given), source.name).replace(BUILTINS[1], BUILTINS[0])
     if code != 0:
         raise CompilationFailed(source.name, messages)
     return messages

@@ -67,6 +67,9 @@ static void put(int descriptor, const void *data, size_t size) {
 /* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
 unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
 
+/* The worker of a MultiVertex that runs; that of another vertex is not modelled: 0. */
+unsigned popvision_worker(void) { return position->worker; }
+
 /* Output of codelets: (vertex, worker, length), text. */
 static void print_text(const char *text, size_t length) {
   struct {

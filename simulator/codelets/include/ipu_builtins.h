@@ -1,4 +1,7 @@
-/* A few of the compiler's builtin functions of IPU targets, in the arithmetic of the host. */
+/* The compiler's builtin functions of IPU targets, in the arithmetic of the host. Names, arguments and results are those
+   of Graphcore's published compiler (clang/lib/Headers/ipu_builtins.h and its tests of builtins in
+   graphcore/llvm-project-fork); what a name does is what tests/codelets/corpus shows. Those that C programs may use stand
+   first: C has no overloading. */
 #pragma once
 
 #include <ipudef.h>
@@ -16,6 +19,13 @@ static inline unsigned long long __builtin_ipu_urand64(void) { return popvision_
 /* Evenly spread over [-0.5, 0.5), as on a tile. */
 static inline float __builtin_ipu_urand_f32(void) { return (float)(popvision_random() >> 40) / 16777216.0f - 0.5f; }
 static inline half __builtin_ipu_urand_f16(void) { return (half)__builtin_ipu_urand_f32(); }
+/* Two numbers of a normal distribution: Box and Muller (1958), where a tile sums twelve uniform ones. */
+static inline float2 __builtin_ipu_f32v2grand(void) {
+  float radius = __builtin_sqrtf(-2.0f * __builtin_logf(0.5f - __builtin_ipu_urand_f32()));
+  float angle = 6.28318530718f * __builtin_ipu_urand_f32();
+  float2 pair = {radius * __builtin_cosf(angle), radius * __builtin_sinf(angle)};
+  return pair;
+}
 
 /* Cycles are modelled outside codelets, so no counter runs within them. */
 extern unsigned __builtin_ipu_get_scount_l(void)
@@ -24,13 +34,252 @@ extern unsigned __builtin_ipu_get_scount_u(void)
     __attribute__((error("codelets cannot read the tile's cycle counter; see the profile of the program")));
 
 #ifdef __cplusplus
-extern "C"
+extern "C" {
 #endif
-    unsigned
-    popvision_tile(void);
+unsigned popvision_tile(void);
+unsigned popvision_worker(void);
+#ifdef __cplusplus
+}
+#endif
 static inline unsigned __builtin_ipu_get_tile_id(void) { return popvision_tile(); }
-static inline float __builtin_ipu_sigm(float x) { return 1.0f / (1.0f + __builtin_expf(-x)); }
+/* Workers of a MultiVertex; other vertices are run by worker 0 here. */
+static inline unsigned __builtin_ipu_get_worker_id(void) { return popvision_worker(); }
+static inline int __builtin_ipu_is_worker_mode(void) { return 1; }
 static inline float __builtin_ipu_rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+
+/* Words of bytes. */
+static inline unsigned __builtin_ipu_bitrev8(unsigned x) {
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  return (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+}
+static inline unsigned __builtin_ipu_swap8(unsigned x) { return (x >> 8 & 0x00ff00ffu) | (x & 0x00ff00ffu) << 8; }
+
+#ifdef __cplusplus
+#include <poplar/VectorTypes.hpp>
+
+namespace popvision {
+
+/* What a worker keeps between instructions: the accumulators of the arithmetic unit, and the scale of axpy. */
+struct Arithmetic {
+  float accumulators[16] = {};
+  float scale = 0;
+};
+inline Arithmetic arithmetic;
+
+template <class Bits, class Number>
+Bits bits_of(Number number) {
+  static_assert(sizeof(Bits) == sizeof(Number), "as many bits");
+  Bits bits;
+  __builtin_memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
+
+}  // namespace popvision
+
+/* Registers of a worker by their numbers, of which instructions name the lowest eight bits. */
+namespace popvision {
+constexpr int WORKER_STATUS = 0x01, CLEAR = 0x01, SCALE = 0x08;
+constexpr unsigned ZERO_ACCUMULATORS = 8;
+
+inline void write_register(int low, float value) {
+  if (low == SCALE) arithmetic.scale = value;
+  else if (bits_of<unsigned>(value) & ZERO_ACCUMULATORS) arithmetic = {{}, arithmetic.scale};
+}
+inline void write_register(int low, unsigned value) { write_register(low, bits_of<float>(value)); }
+inline void write_register(int low, int value) { write_register(low, bits_of<float>(value)); }
+}  // namespace popvision
+#define __builtin_ipu_get(index)                                                                                 \
+  ({                                                                                                             \
+    static_assert((index) == popvision::WORKER_STATUS, "of a worker's registers, codelets can read $WSR here");  \
+    popvision_worker();                                                                                          \
+  })
+#define __builtin_ipu_uput(value, index)                                                                         \
+  ({                                                                                                             \
+    constexpr int popvision_low = (index) & 0xff;                                                                \
+    static_assert(popvision_low == popvision::SCALE || popvision_low == popvision::CLEAR,                        \
+                  "of a worker's registers, codelets can write $TAS and $FP_CLR here");                          \
+    popvision::write_register(popvision_low, value);                                                             \
+  })
+#define __builtin_ipu_uputf(value, index) __builtin_ipu_uput(static_cast<float>(value), index)
+
+/* Accumulators: what each does is published with the software model of them in graphcore-research's tessellate-ipu. */
+inline float2 __builtin_ipu_f32v2axpy(float2 y, float2 x) {
+  float *at = popvision::arithmetic.accumulators;
+  const float2 before = {at[0], at[2]};
+  at[0] = popvision::arithmetic.scale * x[0] + y[0];
+  at[2] = popvision::arithmetic.scale * x[1] + y[1];
+  return before;
+}
+inline void __builtin_ipu_f32v2aop(float2 x, float2 y, int) {
+  float *at = popvision::arithmetic.accumulators;
+  at[0] += x[0] * y[0];
+  at[2] += x[1] * y[0];
+  at[4] += x[0] * y[1];
+  at[6] += x[1] * y[1];
+}
+inline float2 __builtin_ipu_f32v2gina(float2 value, int) {
+  float *at = popvision::arithmetic.accumulators;
+  const float2 before = {at[0], at[2]};
+  for (int i = 4; i < 16; i += 4) {
+    at[i - 4] = at[i];
+    at[i - 2] = at[i + 2];
+  }
+  at[12] = value[0];
+  at[14] = value[1];
+  return before;
+}
+inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu_f32v2gina(value, index); }
+
+/* A function of single elements for vectors of them, under its overloaded name and under that of each type. */
+#define POPVISION_OF_TYPE(NAME, TYPED, VECTOR, ELEMENT)                                                          \
+  inline VECTOR __builtin_ipu_##NAME(VECTOR v) {                                                                 \
+    return poplar::host::by_element<VECTOR>([](ELEMENT x) { return popvision::NAME(x); }, v);                    \
+  }                                                                                                              \
+  inline VECTOR __builtin_ipu_##TYPED##NAME(VECTOR v) { return __builtin_ipu_##NAME(v); }
+#define POPVISION_OF_TYPE_TWO(NAME, TYPED, VECTOR, ELEMENT)                                                      \
+  inline VECTOR __builtin_ipu_##NAME(VECTOR v, VECTOR w) {                                                       \
+    return poplar::host::by_element<VECTOR>([](ELEMENT x, ELEMENT y) { return popvision::NAME(x, y); }, v, w);   \
+  }                                                                                                              \
+  inline VECTOR __builtin_ipu_##TYPED##NAME(VECTOR v, VECTOR w) { return __builtin_ipu_##NAME(v, w); }
+
+#define POPVISION_FUNCTION(NAME, FORMULA)                                                                        \
+  namespace popvision {                                                                                          \
+  template <class T>                                                                                             \
+  T NAME(T element) {                                                                                            \
+    const float x = static_cast<float>(element);                                                                 \
+    return static_cast<T>(FORMULA);                                                                              \
+  }                                                                                                              \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float x) { return popvision::NAME(x); }                                      \
+  inline float __builtin_ipu_f32##NAME(float x) { return popvision::NAME(x); }                                   \
+  POPVISION_OF_TYPE(NAME, f16v2, half2, half)
+POPVISION_FUNCTION(exp, __builtin_expf(x))
+POPVISION_FUNCTION(exp2, __builtin_exp2f(x))
+POPVISION_FUNCTION(ln, __builtin_logf(x))
+POPVISION_FUNCTION(log2, __builtin_log2f(x))
+POPVISION_FUNCTION(tanh, __builtin_tanhf(x))
+POPVISION_FUNCTION(sigm, 1.0f / (1.0f + __builtin_expf(-x)))
+#undef POPVISION_FUNCTION
+
+#define POPVISION_FUNCTION(NAME, FORMULA)                                                                        \
+  namespace popvision {                                                                                          \
+  template <class T>                                                                                             \
+  T NAME(T first, T second) {                                                                                    \
+    const float x = static_cast<float>(first), y = static_cast<float>(second);                                   \
+    return static_cast<T>(FORMULA);                                                                              \
+  }                                                                                                              \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float x, float y) { return popvision::NAME(x, y); }                          \
+  inline float __builtin_ipu_f32##NAME(float x, float y) { return popvision::NAME(x, y); }                       \
+  POPVISION_OF_TYPE_TWO(NAME, f32v2, float2, float)                                                              \
+  POPVISION_OF_TYPE_TWO(NAME, f16v2, half2, half)                                                                \
+  POPVISION_OF_TYPE_TWO(NAME, f16v4, half4, half)
+POPVISION_FUNCTION(absadd, __builtin_fabsf(x) + __builtin_fabsf(y))
+POPVISION_FUNCTION(absmax, __builtin_fmaxf(__builtin_fabsf(x), __builtin_fabsf(y)))
+POPVISION_FUNCTION(max, __builtin_fmaxf(x, y))
+POPVISION_FUNCTION(min, __builtin_fminf(x, y))
+#undef POPVISION_FUNCTION
+
+/* Comparisons: all bits of an element set where it holds. */
+#define POPVISION_COMPARISON(NAME, OPERATOR)                                                                     \
+  namespace popvision {                                                                                          \
+  inline float NAME(float x, float y) { return bits_of<float>(x OPERATOR y ? ~0u : 0u); }                        \
+  inline half NAME(half x, half y) {                                                                             \
+    return bits_of<half>(static_cast<unsigned short>(x OPERATOR y ? 0xffff : 0));                                \
+  }                                                                                                              \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float x, float y) { return popvision::NAME(x, y); }                          \
+  inline float __builtin_ipu_f32##NAME(float x, float y) { return popvision::NAME(x, y); }                       \
+  POPVISION_OF_TYPE_TWO(NAME, f32v2, float2, float)                                                              \
+  POPVISION_OF_TYPE_TWO(NAME, f16v2, half2, half)                                                                \
+  POPVISION_OF_TYPE_TWO(NAME, f16v4, half4, half)
+POPVISION_COMPARISON(cmpeq, ==)
+POPVISION_COMPARISON(cmpne, !=)
+POPVISION_COMPARISON(cmplt, <)
+POPVISION_COMPARISON(cmple, <=)
+POPVISION_COMPARISON(cmpgt, >)
+POPVISION_COMPARISON(cmpge, >=)
+#undef POPVISION_COMPARISON
+
+/* Bits. */
+#define POPVISION_BITWISE(NAME, FORMULA)                                                                         \
+  inline int __builtin_ipu_##NAME(int x, int y) { return FORMULA; }                                              \
+  inline int __builtin_ipu_##NAME(unsigned x, int y) { return static_cast<int>(FORMULA); }                       \
+  inline int __builtin_ipu_##NAME(unsigned x, unsigned y) { return static_cast<int>(FORMULA); }                  \
+  inline float __builtin_ipu_##NAME(float v, float w) {                                                          \
+    const unsigned x = popvision::bits_of<unsigned>(v), y = popvision::bits_of<unsigned>(w);                     \
+    return popvision::bits_of<float>(FORMULA);                                                                   \
+  }                                                                                                              \
+  inline float2 __builtin_ipu_##NAME(float2 v, float2 w) {                                                       \
+    return float2{__builtin_ipu_##NAME(v[0], w[0]), __builtin_ipu_##NAME(v[1], w[1])};                           \
+  }
+POPVISION_BITWISE(and, x & y)
+POPVISION_BITWISE(andc, x & ~y)
+POPVISION_BITWISE(or, x | y)
+#undef POPVISION_BITWISE
+inline float __builtin_ipu_not(float x) { return popvision::bits_of<float>(~popvision::bits_of<unsigned>(x)); }
+inline float2 __builtin_ipu_not(float2 v) { return float2{__builtin_ipu_not(v[0]), __builtin_ipu_not(v[1])}; }
+
+/* Kinds of numbers: all bits of an element's mask set where it is one. */
+#define POPVISION_KIND(NAME)                                                                                     \
+  inline int __builtin_ipu_##NAME(float x) { return __builtin_##NAME(x); }                                       \
+  inline int2 __builtin_ipu_##NAME(float2 v) {                                                                   \
+    return poplar::host::by_element<int2>([](float x) { return __builtin_##NAME(x) ? -1 : 0; }, v);              \
+  }                                                                                                              \
+  inline short2 __builtin_ipu_##NAME(half2 v) {                                                                  \
+    return poplar::host::by_element<short2>(                                                                     \
+        [](half x) { return __builtin_##NAME(static_cast<float>(x)) ? -1 : 0; }, v);                             \
+  }                                                                                                              \
+  inline short4 __builtin_ipu_##NAME(half4 v) {                                                                  \
+    return poplar::host::by_element<short4>(                                                                     \
+        [](half x) { return __builtin_##NAME(static_cast<float>(x)) ? -1 : 0; }, v);                             \
+  }
+POPVISION_KIND(isfinite)
+POPVISION_KIND(isinf)
+POPVISION_KIND(isnan)
+#undef POPVISION_KIND
+
+/* Limits are a pair: lowest and highest. */
+inline float __builtin_ipu_clamp(float x, float2 limits) {
+  return __builtin_fminf(__builtin_fmaxf(x, limits[0]), limits[1]);
+}
+inline float2 __builtin_ipu_clamp(float2 v, float2 limits) {
+  return float2{__builtin_ipu_clamp(v[0], limits), __builtin_ipu_clamp(v[1], limits)};
+}
+namespace popvision {
+inline half clamp_half(half x, half2 limits) {
+  const float2 wide = {static_cast<float>(limits[0]), static_cast<float>(limits[1])};
+  return static_cast<half>(__builtin_ipu_clamp(static_cast<float>(x), wide));
+}
+}  // namespace popvision
+inline half2 __builtin_ipu_clamp(half2 v, half2 limits) {
+  return half2{popvision::clamp_half(v[0], limits), popvision::clamp_half(v[1], limits)};
+}
+inline half4 __builtin_ipu_clamp(half4 v, half2 limits) {
+  return poplar::host::by_element<half4>([limits](half x) { return popvision::clamp_half(x, limits); }, v);
+}
+inline float __builtin_ipu_f32clamp(float x, float2 limits) { return __builtin_ipu_clamp(x, limits); }
+inline float2 __builtin_ipu_f32v2clamp(float2 v, float2 limits) { return __builtin_ipu_clamp(v, limits); }
+inline half2 __builtin_ipu_f16v2clamp(half2 v, half2 limits) { return __builtin_ipu_clamp(v, limits); }
+inline half4 __builtin_ipu_f16v4clamp(half4 v, half2 limits) { return __builtin_ipu_clamp(v, limits); }
+
+inline half __builtin_ipu_f16v2maxc(half2 v) { return popvision::max(v[0], v[1]); }
+inline half2 __builtin_ipu_f16v4maxc(half4 v) { return half2{popvision::max(v[0], v[1]), popvision::max(v[2], v[3])}; }
+inline float __builtin_ipu_sum(half2 v) { return static_cast<float>(v[0]) + static_cast<float>(v[1]); }
+inline float2 __builtin_ipu_sum(half4 v) {
+  return float2{static_cast<float>(v[0]) + static_cast<float>(v[1]), static_cast<float>(v[2]) + static_cast<float>(v[3])};
+}
+inline float __builtin_ipu_f16v2sum(half2 v) { return __builtin_ipu_sum(v); }
+inline float2 __builtin_ipu_f16v4sum(half4 v) { return __builtin_ipu_sum(v); }
+inline half2 __builtin_ipu_f16v2grand() {
+  const float2 pair = __builtin_ipu_f32v2grand();
+  return half2{static_cast<half>(pair[0]), static_cast<half>(pair[1])};
+}
+#undef POPVISION_OF_TYPE
+#undef POPVISION_OF_TYPE_TWO
+#else
+static inline float __builtin_ipu_sigm(float x) { return 1.0f / (1.0f + __builtin_expf(-x)); }
 static inline float __builtin_ipu_exp(float x) { return __builtin_expf(x); }
 static inline float __builtin_ipu_ln(float x) { return __builtin_logf(x); }
 static inline float __builtin_ipu_log2(float x) { return __builtin_log2f(x); }
@@ -38,3 +287,4 @@ static inline float __builtin_ipu_exp2(float x) { return __builtin_exp2f(x); }
 static inline float __builtin_ipu_tanh(float x) { return __builtin_tanhf(x); }
 static inline float __builtin_ipu_max(float x, float y) { return x > y ? x : y; }
 static inline float __builtin_ipu_min(float x, float y) { return x < y ? x : y; }
+#endif

@@ -33,7 +33,46 @@ struct OnTile<unsigned long> {
   using type = unsigned;
 };
 template <class T>
+struct OnTile<const T> {
+  using type = const typename OnTile<T>::type;
+};
+template <class T>
 using on_tile = typename OnTile<T>::type;
+
+template <class T>
+struct OnlyMutable {
+  using type = T;
+};
+template <class T>
+struct OnlyMutable<const T> {};
+
+// reinterpret_cast of codelets: popc lets it take const from what a field that is only read points to.
+template <class To>
+struct Reinterpreted {
+  template <class From>
+  static To of(From &&value) {
+    return reinterpret_cast<To>(static_cast<From &&>(value));
+  }
+};
+template <class To>
+struct Reinterpreted<To *> {
+  template <class From>
+  static To *of(const From *pointer) {
+    return reinterpret_cast<To *>(const_cast<From *>(pointer));
+  }
+  static To *of(unsigned long address) { return reinterpret_cast<To *>(address); }
+};
+template <class To>
+struct Reinterpreted<To &> {
+  template <class From>
+  static To &of(const From &place) {
+    return reinterpret_cast<To &>(const_cast<From &>(place));
+  }
+};
+template <class To, class From>
+To reinterpreted(From &&value) {
+  return Reinterpreted<To>::of(static_cast<From &&>(value));
+}
 
 // A run of elements. T is const if the vertex only reads them.
 template <class T>
@@ -42,21 +81,29 @@ struct Run {
   unsigned count;
 };
 
-// Edges to quarter know where the metadata of their tensor lies.
-template <class T>
-struct MetadataOf {};
-template <>
-struct MetadataOf<quarter> {
+// Edges to quarter know where the metadata of their tensor lies; vectors of such edges, that of their first. `Where`:
+// what stands before it.
+template <class T, template <class> class Where>
+struct WithMetadata : protected Where<T> {
+  template <class Edge = T>
+  auto getMetadata() const -> decltype(static_cast<const Edge *>(nullptr)->getMetadata()) {
+    return this->pointer[0].getMetadata();
+  }
+};
+template <class T, template <class> class Where>
+struct OfQuarter : protected Where<T> {
   const unsigned char *getMetadata() const { return metadata; }
 
  protected:
   const unsigned char *metadata;
 };
-template <>
-struct MetadataOf<const quarter> : public MetadataOf<quarter> {};
+template <template <class> class Where>
+struct WithMetadata<quarter, Where> : OfQuarter<quarter, Where> {};
+template <template <class> class Where>
+struct WithMetadata<const quarter, Where> : OfQuarter<const quarter, Where> {};
 
 template <class T, bool Sized>
-class Elements : protected Run<T>, public MetadataOf<T> {
+class Elements : public WithMetadata<T, Run> {
  public:
   using value_type = T;
   using reference = T &;
@@ -68,11 +115,13 @@ class Elements : protected Run<T>, public MetadataOf<T> {
   T *begin() const { return this->pointer; }
   T *data() const { return this->pointer; }
   T &operator*() const { return *this->pointer; }
+  const Elements *operator->() const { return this; }
 };
 
 template <class T>
 class Elements<T, true> : public Elements<T, false> {
  public:
+  const Elements *operator->() const { return this; }
   T *end() const { return this->pointer + this->count; }
   unsigned size() const { return this->count; }
   bool empty() const { return this->count == 0; }
@@ -84,13 +133,7 @@ class Elements<T, true> : public Elements<T, false> {
 
 // Vertex state that is a vector, or a vector of edges.
 template <class T, VectorLayout L = VectorLayout::SPAN, unsigned MinAlign = alignof(T), bool Interleaved = false>
-class Vector : public host::Elements<host::on_tile<T>, host::knows_size(L)> {
- public:
-  template <class Edge = T>
-  auto getMetadata() const -> decltype(static_cast<const Edge *>(nullptr)->getMetadata()) {
-    return this->pointer[0].getMetadata();
-  }
-};
+class Vector : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
 
 // Vectors of one element type with a compact layout on the tile. Only inside Input, Output and InOut.
 template <class T, VectorListLayout L = VectorListLayout::DELTANELEMENTS, unsigned MinAlign = alignof(T),
@@ -119,7 +162,7 @@ struct Place {
 
 // One element at the other end of an edge.
 template <class T>
-class Element : protected Place<T>, public MetadataOf<T> {
+class Element : public WithMetadata<T, Place> {
  public:
   T &operator*() const { return *this->pointer; }
   T *operator->() const { return this->pointer; }
@@ -153,12 +196,20 @@ class InOut : public host::Element<host::on_tile<T>> {
   }
 };
 
+// Edges to vectors are vectors; those that are only read, of const elements, which functions for vectors of T take all
+// the same.
 template <class T, VectorLayout L, unsigned A, bool I>
-class Input<Vector<T, L, A, I>> : public host::Elements<const host::on_tile<T>, host::knows_size(L)> {};
+class Input<Vector<T, L, A, I>> : public Vector<const T, L, A, I> {
+ public:
+  template <class U = T, class = typename host::OnlyMutable<U>::type>
+  operator const Vector<U, L, A, I> &() const {
+    return reinterpret_cast<const Vector<U, L, A, I> &>(*this);
+  }
+};
 template <class T, VectorLayout L, unsigned A, bool I>
-class Output<Vector<T, L, A, I>> : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
+class Output<Vector<T, L, A, I>> : public Vector<T, L, A, I> {};
 template <class T, VectorLayout L, unsigned A, bool I>
-class InOut<Vector<T, L, A, I>> : public host::Elements<host::on_tile<T>, host::knows_size(L)> {};
+class InOut<Vector<T, L, A, I>> : public Vector<T, L, A, I> {};
 
 template <class T, VectorListLayout L, unsigned A, bool I>
 class Input<VectorList<T, L, A, I>> : public host::Rows<const host::on_tile<T>> {};

@@ -1,8 +1,21 @@
 // The kinds of vertex, and the functions with which the simulator runs a row of them (simulator/codelets/host/runner.c).
 #pragma once
 
-#include <ipudef.h>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+
 #include <poplar/FieldTypes.hpp>
+#include <poplar/HalfFloat.hpp>
+#include <poplar/QuarterFloat.hpp>
+
+// What the tiles' compiler has beside the builtin functions of the host's.
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
 
 namespace poplar {
 

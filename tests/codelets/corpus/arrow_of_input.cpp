@@ -1,0 +1,15 @@
+// Fields as pointers to vectors.
+#include <poplar/Vertex.hpp>
+
+using namespace poplar;
+
+class Feature : public Vertex {
+ public:
+  Input<Vector<float>> in;
+  Output<Vector<float>> out;
+
+  bool compute() {
+    for (unsigned i = 0; i < in->size(); ++i) out[i] = *(in->begin() + i);
+    return true;
+  }
+};

@@ -1,0 +1,19 @@
+// The header's name in the first releases.
+#include <poplar/Vertex.hpp>
+#include <ipudef.h>
+#include <ipuvectormath>
+
+using namespace poplar;
+
+class Feature : public Vertex {
+ public:
+  Input<Vector<float>> in;
+  Output<Vector<float>> out;
+
+  bool compute() {
+    const float2 *x = reinterpret_cast<const float2 *>(&in[0]);
+    float2 *y = reinterpret_cast<float2 *>(&out[0]);
+    for (unsigned i = 0; i < in.size() / 2; ++i) y[i] = ipu::fabs(-x[i]);
+    return true;
+  }
+};
