@@ -2,7 +2,11 @@
 
 A header of include/ is the one home of a signature: a declaration without a body is forwarded to the name that the
 simulator has in the same place, and one that a comment sends to a file of src/ (`// src/graph.cpp`) is written there by
-hand. Enumerations and handles get the tables by which they are converted, exceptions the one by which they are thrown.
+hand. Enumerations, handles and the structs of PopLibs get the tables by which they are converted, exceptions the one by
+which they are thrown.
+
+What C++ returns through pointers and references stands behind the result in Python: `/*out*/` behind a parameter says
+that Python does not take it, `/*inout*/` that it does. A `std::vector &` is a list that Python changes.
 
 The headers are read by their shape, not by a C++ parser: one declaration per statement, attributes and macros as the
 headers here use them.
@@ -15,13 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: Where the simulator has what stands in a namespace.
+#: Where the simulator has what stands in a namespace; what stands in one inside it has its name there too.
 MODULES = {
     "poplar": "simulator.poplar",
-    "poplar::program": "simulator.poplar.program",
     "poputil": "simulator.poplibs.poputil",
     "popops": "simulator.poplibs.popops",
-    "popops::expr": "simulator.poplibs.popops.expr",
     "poplin": "simulator.poplibs.poplin",
     "popnn": "simulator.poplibs.popnn",
     "poprand": "simulator.poplibs.poprand",
@@ -29,17 +31,42 @@ MODULES = {
     "pva": "popvision.pva",
     "pvti": "popvision.pvti",
 }
+#: How many sources the forwarding functions are spread over: each costs some seconds of its own.
+PARTS = 6
+#: Whose structs are converted by hand.
+BY_HAND = ("poplar", "pva", "pvti")
 #: Where a method without arguments is a property of the simulator's class.
 PROPERTIES = ("pva",)
 #: Names that Python spells otherwise: operators, and words of its own.
-PYTHON_NAMES = {"operator[]": "__getitem__", "None": "None_", "from": "cyclesFrom", "to": "cyclesTo"}
+PYTHON_NAMES = {
+    "operator[]": "__getitem__",
+    "operator()": "__call__",
+    "None": "None_",
+    "from": "cyclesFrom",
+    "to": "cyclesTo",
+    "in": "in_",
+    "inputChannelsPerConvGroup": "inputChannels",
+    "outputChannelsPerConvGroup": "outputChannels",
+}
 _MACRO = re.compile(r"^#define (\w+)(?:\(([\w, ]*)\))?[ \t\\]*\n?((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _FUNCTION = re.compile(
-    r"^(?P<result>.*?)(?P<name>operator\s*\[\]|~?\w+)\s*\((?P<parameters>.*)\)"
+    r"^(?P<result>.*?)(?P<name>operator\s*(?:\[\]|\(\))|~?\w+)\s*\((?P<parameters>.*)\)"
     r"\s*(?P<const>const)?\s*(?:noexcept|override)?$",
     re.DOTALL,
 )
 _NOT_FORWARDED = ("using ", "typedef ", "friend ", "extern ", "template", "static const ", "virtual ", "operator ")
+_COMPARISON = re.compile(r"bool operator(<|==|!=)\(const ([\w:]+) &a, const \2 &b\)$")
+_PRINTING = re.compile(r"std::ostream &operator<<\(std::ostream &out, const ([\w:]+) &\w+\)$")
+
+
+@dataclass
+class Parameter:
+    type: str
+    name: str
+    way: str  #: "" for what only goes to Python, "out", "inout", or "list"
+
+    def passed(self) -> str:
+        return f"poplar::bridge::list({self.name})" if self.way == "list" else self.name
 
 
 @dataclass
@@ -49,7 +76,7 @@ class Function:
     scope: tuple[str, ...]
     name: str
     result: str
-    parameters: list[tuple[str, str]]  #: type and name
+    parameters: list[Parameter]
     const: bool
     static: bool
 
@@ -57,8 +84,15 @@ class Function:
 @dataclass
 class Class:
     namespace: str
-    name: str
+    scope: tuple[str, ...]  #: its name behind those of the classes around it
     base: str
+    struct: bool
+    fields: list[str] = field(default_factory=list)
+
+    @property
+    def converts(self) -> bool:
+        """Whether its fields are those of a class of the simulator."""
+        return self.struct and bool(self.fields) and not self.base and first(self.namespace) not in BY_HAND
 
 
 @dataclass
@@ -76,11 +110,13 @@ class Header:
     classes: dict[str, Class] = field(default_factory=dict)  #: by qualified name
     enumerations: list[Enumeration] = field(default_factory=list)
     exceptions: list[str] = field(default_factory=list)  #: with their namespace
+    operators: list[tuple[str, str, str]] = field(default_factory=list)  #: namespace, operator and struct
 
 
 def read(text: str) -> Header:
     """The declarations of a header."""
     text = re.sub(r";\s*// src/\w+\.cpp", " BY_HAND;", text)
+    text = re.sub(r"/\*((?:in)?out)\*/", r"_\1_", text)
     text = expanded(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL))
     header = Header()
     _read_scope(text, 0, (), "", header)
@@ -133,16 +169,17 @@ def _read_block(text: str, place: int, head: str, classes: tuple[str, ...], name
     if match := re.match(r"namespace (\w+)$", head):
         inner = f"{namespace}::{match[1]}" if namespace else match[1]
         return _read_scope(text, place + 1, classes, inner, header)
-    if match := re.match(r"enum class (\w+)$", head):
+    if match := re.match(r"enum (?:class )?(\w+)$" if not classes else r"enum class (\w+)$", head):
         end = text.index("}", place)
         members = [member.strip() for member in text[place + 1 : end].split(",")]
         assert not any("=" in name for name in members), f"{match[1]}: members are converted by place, not by value"
         header.enumerations.append(Enumeration((*classes, match[1]), namespace, [name for name in members if name]))
         return end + 1
-    if match := re.match(r"(?:class|struct)(?: POPLAR_API)? (\w+)(?: final)?(?:\s*:\s*(?:public )?([\w:]+))?$", head):
-        name = "::".join((namespace, *classes, match[1]))
-        header.classes[name] = Class(namespace, match[1], match[2] or "")
-        return _read_scope(text, place + 1, (*classes, match[1]), namespace, header)
+    if match := re.match(r"(class|struct)(?: POPLAR_API)? (\w+)(?: final)?(?:\s*:\s*(?:public )?([\w:]+))?$", head):
+        scope = (*classes, match[2])
+        name = "::".join((namespace, *scope))
+        header.classes[name] = Class(namespace, scope, match[3] or "", match[1] == "struct")
+        return _read_scope(text, place + 1, scope, namespace, header)
     return _behind_brace(text, place)
 
 
@@ -159,6 +196,16 @@ def _read_statement(statement: str, classes: tuple[str, ...], namespace: str, he
     statement = re.sub(r"^(?:\s*(?:public|private|protected)\s*:)+", "", statement).strip()
     if re.match(r"~\w+\(\) override$", statement):
         header.exceptions.append("::".join((namespace, *classes)))
+        return
+    for pattern in (_COMPARISON, _PRINTING):
+        if match := pattern.match(statement):
+            header.operators.append(
+                (namespace, match[1] if pattern is _COMPARISON else "<<", match[match.lastindex or 1])
+            )
+    match = re.match(r"[\w:<>, ]+ (\w+)(?: = .*)?$", statement, re.DOTALL)
+    if match is not None:
+        if classes and not statement.startswith(_NOT_FORWARDED):
+            header.classes["::".join((namespace, *classes))].fields.append(match[1])
         return
     if "(" not in statement or statement.endswith(("BY_HAND", "= default", "= delete", "= 0")):
         return
@@ -190,33 +237,47 @@ def _split(parameters: str) -> Iterator[str]:
         yield parameters[start:]
 
 
-def _parameter(text: str) -> tuple[str, str]:
-    """Type and name of a parameter; its default stays in the header."""
+def _parameter(text: str) -> Parameter:
+    """The default of a parameter stays in the header."""
     declared = " ".join(text.split("=")[0].split())
-    match = re.match(r"(.*?)(\w+)$", declared)
+    match = re.match(r"(.*?)(\w+?)(?: _(\w+)_)?$", declared)
     assert match is not None, f"a parameter without a name: {text}"
-    return match[1].strip(), match[2]
+    type_ = match[1].strip()
+    return Parameter(type_, match[2], match[3] or ("list" if re.match(r"std::vector<.*> &$", type_) else ""))
 
 
-def forwarding(header: Header) -> str:
-    """The definitions of a header's functions."""
-    return "\n".join(
+def first(namespace: str) -> str:
+    return namespace.split("::")[0]
+
+
+def place(namespace: str, *path: str) -> tuple[str, str]:
+    """The module that has a name of a namespace, and its path there."""
+    outer, *inner = namespace.split("::")
+    return MODULES[outer], ".".join(PYTHON_NAMES.get(name, name) for name in (*inner, *path))
+
+
+def _quoted(namespace: str, *path: str) -> str:
+    return '"{}", "{}"'.format(*place(namespace, *path))
+
+
+def forwarding(header: Header) -> list[str]:
+    """The definitions of a header's functions, one after another."""
+    functions = [
         f"namespace {namespace} {{\n{_definition(namespace, function, header)}}} // namespace {namespace}\n"
         for namespace, function in header.functions
-    )
+    ]
+    return functions + [_operator(*declared) for declared in header.operators]
 
 
 def _definition(namespace: str, function: Function, header: Header) -> str:
-    module = MODULES[namespace]
-    parameters = ", ".join(f"{type_} {name}" for type_, name in function.parameters)
-    passed = "".join(f", {name}" for _, name in function.parameters)
+    parameters = ", ".join(f"{parameter.type} {parameter.name}" for parameter in function.parameters)
+    passed = "".join(f", {parameter.passed()}" for parameter in function.parameters if parameter.way != "out")
     scope = "::".join(function.scope)
-    name = PYTHON_NAMES.get(function.name, function.name)
     if function.scope and function.name == function.scope[-1]:
         base = header.classes[f"{namespace}::{scope}"].base
         return (
             f"{scope}::{function.name}({parameters}) : {base}([&] {{\n"
-            f'  static poplar::bridge::Place forwarded{{"{module}", "{".".join(function.scope)}"}};\n'
+            f"  static poplar::bridge::Place forwarded{{{_quoted(namespace, *function.scope)}}};\n"
             f"  return poplar::bridge::made(forwarded{passed});\n}}()) {{}}\n"
         )
     head = f"auto {scope + '::' if scope else ''}{function.name}({parameters}){' const' if function.const else ''}"
@@ -224,39 +285,79 @@ def _definition(namespace: str, function: Function, header: Header) -> str:
         kind = "attribute" if namespace in PROPERTIES and not function.parameters else "method"
         return (
             f"{head} -> {function.result} {{\n"
-            f'  static poplar::bridge::Name forwarded{{"{name}"}};\n'
+            f'  static poplar::bridge::Name forwarded{{"{PYTHON_NAMES.get(function.name, function.name)}"}};\n'
             f"  return poplar::bridge::{kind}<{function.result}>(*this, forwarded{passed});\n}}\n"
         )
-    path = ".".join((*function.scope, name))
+    outs = ", ".join(parameter.name for parameter in function.parameters if parameter.way in ("out", "inout"))
     return (
         f"{head} -> {function.result} {{\n"
-        f'  static poplar::bridge::Place forwarded{{"{module}", "{path}"}};\n'
-        f"  return poplar::bridge::function<{function.result}>(forwarded{passed});\n}}\n"
+        f"  static poplar::bridge::Place forwarded{{{_quoted(namespace, *function.scope, function.name)}}};\n"
+        + (
+            f"  return poplar::bridge::function_with<{function.result}>(std::tie({outs}), forwarded{passed});\n}}\n"
+            if outs
+            else f"  return poplar::bridge::function<{function.result}>(forwarded{passed});\n}}\n"
+        )
     )
 
 
+def _operator(namespace: str, operator: str, struct: str) -> str:
+    """A comparison of structs by their fields, or the simulator's text of one."""
+    if operator == "<<":
+        head = f"std::ostream &{namespace}::operator<<(std::ostream &out, const {struct} &value)"
+        return f"{head} {{ return out << poplar::bridge::text(value); }}\n"
+    head = f"bool {namespace}::operator{operator}(const {struct} &a, const {struct} &b)"
+    if operator == "!=":
+        return f"{head} {{ return !(a == b); }}\n"
+    return f"{head} {{ return poplar::bridge::tied(a) {operator} poplar::bridge::tied(b); }}\n"
+
+
 def tables(headers: list[Header]) -> str:
-    """Where the simulator has the classes of handles and the members of enumerations."""
+    """Where the simulator has the classes of handles, the fields of structs and the members of enumerations."""
     parts = ["namespace poplar {\nnamespace bridge {\n"]
     for header in headers:
         for qualified, described in header.classes.items():
             if described.base.endswith(("Handle", "Program")):
-                name = f'static constexpr const char *name = "{described.name}"'
+                name = f'static constexpr const char *name = "{described.scope[-1]}"'
                 parts.append(f"template <> struct ClassOf<{qualified}> {{ {name}; }};\n")
+            elif described.converts:
+                parts.append(_fields(qualified, described))
         for enumeration in header.enumerations:
             parts.append(_members(enumeration))
     return "".join([*parts, "} // namespace bridge\n} // namespace poplar\n"])
 
 
+def _place_members(namespace: str, path: tuple[str, ...]) -> str:
+    module, name = place(namespace, *path)
+    return f'  static constexpr const char *module = "{module}";\n  static constexpr const char *path = "{name}";\n'
+
+
+def _fields(qualified: str, struct: Class) -> str:
+    """A field `scale` whose struct has a field `useScale` too is None where that one is false."""
+    uses = {f"use{name[0].upper()}{name[1:]}": name for name in struct.fields}
+    flags = {uses[name]: name for name in struct.fields if name in uses}
+    calls = "".join(
+        f'    field("{PYTHON_NAMES.get(name, name)}", '
+        + (f"optional(value.{flags[name]}, value.{name}));\n" if name in flags else f"value.{name});\n")
+        for name in struct.fields
+        if name not in uses
+    )
+    tied = ", ".join(f"value.{name}" for name in struct.fields)
+    return (
+        f"template <> struct FieldsOf<{qualified}> {{\n"
+        + _place_members(struct.namespace, struct.scope)
+        + f"  template <class S, class F> static void each(S &value, F field) {{\n{calls}  }}\n"
+        f"  static auto tied(const {qualified} &value) {{ return std::tie({tied}); }}\n}};\n"
+    )
+
+
 def _members(enumeration: Enumeration) -> str:
-    if enumeration.namespace not in MODULES:
+    if first(enumeration.namespace) not in MODULES:
         return ""
     names = ", ".join(f'"{PYTHON_NAMES.get(member, member)}"' for member in enumeration.members)
     return (
         f"template <> struct MembersOf<{'::'.join((enumeration.namespace, *enumeration.scope))}> {{\n"
-        f'  static constexpr const char *module = "{MODULES[enumeration.namespace]}";\n'
-        f'  static constexpr const char *path = "{".".join(enumeration.scope)}";\n'
-        f"  static constexpr std::size_t count = {len(enumeration.members)};\n"
+        + _place_members(enumeration.namespace, enumeration.scope)
+        + f"  static constexpr std::size_t count = {len(enumeration.members)};\n"
         f"  static constexpr const char *names[] = {{{names}}};\n}};\n"
     )
 
@@ -275,7 +376,7 @@ def exceptions(headers: list[Header]) -> str:
 
 
 def write(include: Path, folder: Path) -> list[Path]:
-    """Write tables.hpp and one source per folder of headers into `folder`; returns the sources."""
+    """Write tables.hpp and the sources into `folder`; returns the sources."""
     libraries: dict[str, list[tuple[str, Header]]] = {}
     for path in sorted(include.rglob("*.hpp")):
         name = str(path.relative_to(include))
@@ -286,11 +387,21 @@ def write(include: Path, folder: Path) -> list[Path]:
     write_changed(folder / "tables.hpp", converters + "".join(includes.values()) + tables(headers))
     sources = [folder / "exceptions.cpp"]
     write_changed(sources[0], "".join(includes.values()) + "#include <string>\n" + exceptions(headers))
-    for library, found in libraries.items():
-        if any(header.functions for _, header in found):
-            sources.append(folder / f"forward_{library}.cpp")
-            write_changed(sources[-1], '#include "tables.hpp"\n' + "\n".join(forwarding(header) for _, header in found))
+    parts = [part for header in headers for part in forwarding(header)]
+    for number, part in enumerate(_balanced(parts, PARTS)):
+        sources.append(folder / f"forward_{number}.cpp")
+        write_changed(sources[-1], '#include "tables.hpp"\n' + part)
     return sources
+
+
+def _balanced(parts: list[str], count: int) -> list[str]:
+    """The parts in `count` texts of about the same length, in their order."""
+    texts = [""] * count
+    total, before = sum(map(len, parts)), 0
+    for part in parts:
+        texts[before * count // total] += part + "\n"
+        before += len(part)
+    return texts
 
 
 def write_changed(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@
 //   function<Tensor>(place, tensors, dimension)  calls a function of a module
 //   attribute<double>(target, name)              reads target.name
 //   made(place, arguments...)                    makes an object of a class
+//   function_with<Tensor>(std::tie(a), place)    the same, with a result that goes to `a`
 //   locked([&] { ... })                          several calls with Python's lock
 //
 // The first call starts Python where it does not run.
@@ -15,8 +16,10 @@
 #include <array>
 #include <memory>
 #include <pybind11/pybind11.h>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <poplar/Handle.hpp>
 
@@ -96,6 +99,21 @@ template <class T> py::object to(const T &value) { return Convert<T>::to(value);
 /// The object of a handle; `ClassOf<T>::make_empty` makes one for an empty handle, or throws.
 template <class T> py::object object_of(const T &handle);
 
+/// A vector that Python changes, and the list that Python sees; the lock is not held where it dies.
+template <class T> struct List {
+  std::vector<T> &values;
+  mutable std::shared_ptr<void> object;
+};
+
+template <class T> List<T> list(std::vector<T> &values) { return {values, {}}; }
+
+/// Give what Python has changed back to the program.
+template <class T> void give_back(const T &) {}
+template <class T> void give_back(const List<T> &list) {
+  PyObject *object = static_cast<PyObject *>(list.object.get());
+  list.values = Convert<std::vector<T>>::from(py::reinterpret_borrow<py::object>(object));
+}
+
 template <class R> std::decay_t<R> result(py::object value) {
   if constexpr (!std::is_void_v<R>)
     return Convert<std::decay_t<R>>::from(value);
@@ -132,7 +150,11 @@ template <class F> auto locked(F calls) {
 }
 
 template <class R, class T, class... A> std::decay_t<R> method(const T &self, Name &name, const A &...arguments) {
-  return locked([&] { return result<R>(call_method(object_of(self), name, arguments...)); });
+  return locked([&] {
+    const py::object value = call_method(to(self), name, arguments...);
+    (give_back(arguments), ...);
+    return result<R>(value);
+  });
 }
 
 /// A property, or the result of a method without arguments: libpva's methods are the one or the other in Python.
@@ -144,7 +166,36 @@ template <class R, class T> std::decay_t<R> attribute(const T &self, Name &name)
 }
 
 template <class R, class... A> std::decay_t<R> function(Place &place, const A &...arguments) {
-  return locked([&] { return result<R>(call(place.get(), arguments...)); });
+  return locked([&] {
+    const py::object value = call(place.get(), arguments...);
+    (give_back(arguments), ...);
+    return result<R>(value);
+  });
+}
+
+/// How many objects of Python a result is.
+template <class R> constexpr std::size_t parts_of = 1;
+template <> constexpr std::size_t parts_of<void> = 0;
+template <class... T> constexpr std::size_t parts_of<std::tuple<T...>> = sizeof...(T);
+template <class A, class B> constexpr std::size_t parts_of<std::pair<A, B>> = 2;
+
+template <class T> void put(T &place, const py::object &value) { place = Convert<T>::from(value); }
+template <class T> void put(T *&place, const py::object &value) {
+  if (place != nullptr)
+    *place = Convert<T>::from(value);
+}
+
+/// What is behind the result in Python's tuple goes to the places of the program; a null pointer takes nothing.
+template <class R, class... O, class... A>
+std::decay_t<R> function_with(std::tuple<O &...> places, Place &place, const A &...arguments) {
+  return locked([&] {
+    const py::object value = call(place.get(), arguments...);
+    std::size_t next = parts_of<R>;
+    const bool single = next + sizeof...(O) == 1;
+    const auto part = [&](std::size_t i) { return single ? value : py::object(value[py::int_(i)]); };
+    std::apply([&](O &...out) { (put(out, part(next++)), ...); }, places);
+    return result<R>(parts_of<R> == 1 ? part(0) : value);
+  });
 }
 
 template <class... A> std::shared_ptr<void> made(Place &place, const A &...arguments) {

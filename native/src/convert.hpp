@@ -1,5 +1,5 @@
-// Values of C++ as those of Python, and back. One Convert for each kind: numbers, text, containers, enumerations,
-// handles, and Poplar's small structs. What has members of the same names on both sides is generated.
+// Values of C++ as those of Python, and back. One Convert for each kind: numbers, text, containers, functions,
+// enumerations, handles, and structs. What has members of the same names on both sides is generated.
 #ifndef popvision_convert_hpp
 #define popvision_convert_hpp
 
@@ -24,6 +24,8 @@ namespace bridge {
 template <class T> struct ClassOf;
 // Generated for each enumeration: where the simulator has it and its members' names.
 template <class E> struct MembersOf;
+// Generated for each struct of PopLibs: where the simulator has it, and a function for each of its fields.
+template <class T> struct FieldsOf;
 
 /// Throws: "This Engine is empty; ...".
 [[noreturn]] void refuse_empty(const char *what);
@@ -36,14 +38,16 @@ template <class T> py::object object_of(const T &handle) {
   return empty_object(ClassOf<T>::name);
 }
 
+/// None is an empty handle.
 template <class T> struct Convert<T, std::enable_if_t<std::is_base_of_v<Handle, T>>> {
   static py::object to(const T &value) { return object_of(value); }
-  static T from(const py::object &value) { return T(shared(value)); }
+  static T from(const py::object &value) { return T(value.is_none() ? nullptr : shared(value)); }
 };
 
 /// A null pointer is None.
-template <class T> struct Convert<T *, std::enable_if_t<std::is_base_of_v<Handle, T>>> {
-  static py::object to(T *value) { return value == nullptr ? py::object(py::none()) : object_of(*value); }
+template <class T>
+struct Convert<T *, std::enable_if_t<std::is_base_of_v<Handle, T> || std::is_same_v<T, const OptionFlags>>> {
+  static py::object to(T *value) { return value == nullptr ? py::object(py::none()) : bridge::to(*value); }
 };
 
 /// Objects of Python go as they are.
@@ -114,6 +118,11 @@ template <> struct Convert<StringRef> {
   }
 };
 
+/// Text that is kept for ever, as that of StringRef.
+template <> struct Convert<const char *> {
+  static const char *from(const py::object &value) { return Convert<StringRef>::from(value).data(); }
+};
+
 template <class Range> py::object list_of(const Range &values) {
   py::object list = checked(PyList_New(values.size()));
   Py_ssize_t place = 0;
@@ -135,6 +144,18 @@ template <class T> struct Convert<std::vector<T>> {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i)
       found.push_back(Convert<T>::from(py::reinterpret_borrow<py::object>(PyList_GET_ITEM(items.ptr(), i))));
     return found;
+  }
+};
+
+template <class T> struct Convert<std::set<T>> {
+  static py::object to(const std::set<T> &values) { return list_of(values); }
+};
+
+template <class T> struct Convert<List<T>> {
+  static py::object to(const List<T> &list) {
+    const py::object object = bridge::to(list.values);
+    list.object = shared(object);
+    return object;
   }
 };
 
@@ -196,6 +217,86 @@ template <class E> struct Convert<E, std::enable_if_t<std::is_enum_v<E>>> {
   }
 };
 
+/// A field that is None where the struct says so.
+template <class T> struct Optional {
+  bool there;
+  const T &value;
+};
+
+template <class T> Optional<T> optional(bool there, const T &value) { return {there, value}; }
+
+template <class T> struct Convert<Optional<T>> {
+  static py::object to(const Optional<T> &field) { return field.there ? bridge::to(field.value) : py::none(); }
+};
+
+/// The simulator's class is called with the fields by name; its objects have attributes of these names.
+template <class T> struct Convert<T, std::void_t<decltype(FieldsOf<T>::path)>> {
+  static py::object to(const T &value) {
+    static Place place{FieldsOf<T>::module, FieldsOf<T>::path};
+    py::dict fields;
+    FieldsOf<T>::each(value, [&](const char *name, const auto &field) { fields[name] = bridge::to(field); });
+    return checked(PyObject_Call(place.get(), py::tuple().ptr(), fields.ptr()));
+  }
+  static T from(const py::object &value) {
+    T made;
+    FieldsOf<T>::each(made, [&](const char *name, auto &field) {
+      field = Convert<std::decay_t<decltype(field)>>::from(value.attr(name));
+    });
+    return made;
+  }
+};
+
+/// The fields of a struct, to compare it.
+template <class T> auto tied(const T &value) { return FieldsOf<T>::tied(value); }
+
+/// What Python prints of a value.
+template <class T> std::string text(const T &value) {
+  return locked([&] { return text_of(to(value)); });
+}
+
+/// Call the user's code without the lock; what it throws becomes Python's exception.
+template <class F> auto call_user(F function) {
+  try {
+    Unlock unlock;
+    return function();
+  } catch (...) {
+    keep_exception();
+  }
+  throw py::error_already_set();
+}
+
+template <class T> constexpr bool is_changed_vector = false;
+template <class T> constexpr bool is_changed_vector<std::vector<T> &> = true;
+
+/// A function of the program; a vector that it changes is a list of Python.
+template <class R, class... A> struct Convert<std::function<R(A...)>> {
+  using Function = std::function<R(A...)>;
+  static py::object to(const Function &function) {
+    if (!function)
+      return py::none();
+    return py::cpp_function(
+        [function](const py::args &given) { return called(function, given, std::index_sequence_for<A...>()); });
+  }
+
+private:
+  template <std::size_t... I>
+  static py::object called(const Function &function, const py::args &given, std::index_sequence<I...>) {
+    std::tuple<std::decay_t<A>...> values{Convert<std::decay_t<A>>::from(given[I])...};
+    py::object made = py::none();
+    if constexpr (std::is_void_v<R>)
+      call_user([&] { std::apply(function, values); });
+    else
+      made = bridge::to(call_user([&] { return std::apply(function, values); }));
+    (change<A>(given[I], std::get<I>(values)), ...);
+    return made;
+  }
+  template <class T> static void change(const py::object &list, const std::decay_t<T> &values) {
+    if constexpr (is_changed_vector<T>)
+      if (PyList_SetSlice(list.ptr(), 0, PyList_GET_SIZE(list.ptr()), bridge::to(values).ptr()) < 0)
+        rethrow();
+  }
+};
+
 /// Pointers are handed over as they are: the simulator reads and writes the program's own memory.
 py::object pointer_object(const void *pointer);
 template <> struct Convert<void *> {
@@ -238,8 +339,6 @@ POPVISION_TO(program::PrintTensorFmt);
 POPVISION_TO(std::ostream);
 POPVISION_TO(std::istream);
 POPVISION_TO(std::stringstream);
-POPVISION_TO(ProgressFunc);
-POPVISION_TO(PerfEstimateFunc);
 #undef POPVISION_TO
 
 /// The values of C++ that stand at `data`, as a NumPy array, or as one number.

@@ -1,4 +1,4 @@
-// Objects of Python that stand for what the program has: its streams of text and bytes, and its functions.
+// Objects of Python that stand for what the program has: its streams of text and bytes, and its callbacks.
 //
 // The user's code runs without Python's lock, on the thread that the simulator calls from, so that it may wait for
 // another thread that calls into Poplar. What it throws is kept (errors.cpp).
@@ -10,17 +10,6 @@
 namespace poplar {
 namespace bridge {
 namespace {
-
-/// Calls the user's code without the lock; what it throws becomes Python's exception.
-template <class F> auto call_user(F function) {
-  try {
-    Unlock unlock;
-    return function();
-  } catch (...) {
-    keep_exception();
-  }
-  throw py::error_already_set();
-}
 
 /// A file of Python that writes to a stream of the program.
 struct Writer {
@@ -86,30 +75,6 @@ struct HostCalls {
   }
 };
 
-struct ProgressCalls {
-  ProgressFunc function;
-  void call(int done, int all) {
-    call_user([&] { function(done, all); });
-  }
-};
-
-struct Estimator {
-  PerfEstimateFunc function;
-  py::object call(const py::object &vertex, const py::object &target) {
-    const auto seen = Convert<VertexIntrospector>::from(vertex);
-    const auto for_target = Convert<Target>::from(target);
-    return to(call_user([&] { return function(seen, for_target); }));
-  }
-};
-
-struct LoopBody {
-  popops::CountedLoopBodyType function;
-  py::object call(const py::object &counter) {
-    const Tensor tensor = Convert<Tensor>::from(counter);
-    return to(call_user([&] { return function(tensor); }));
-  }
-};
-
 using Arrays = std::vector<py::array>;
 
 Arrays arrays_of(const py::iterable &values) {
@@ -133,9 +98,6 @@ bool make_classes() {
       .def("__call__", [](HostCalls &self, const py::iterable &inputs, const py::iterable &outputs) {
         self.call(arrays_of(inputs), arrays_of(outputs));
       });
-  py::class_<ProgressCalls>(module, "ProgressCalls").def("__call__", &ProgressCalls::call);
-  py::class_<Estimator>(module, "Estimator").def("__call__", &Estimator::call);
-  py::class_<LoopBody>(module, "LoopBody").def("__call__", &LoopBody::call);
   module.release();
   return true;
 }
@@ -160,16 +122,6 @@ py::object Convert<std::istream>::to(const std::istream &value) {
 
 py::object Convert<std::stringstream>::to(const std::stringstream &value) {
   return host_object(Reader{const_cast<std::stringstream *>(&value), true});
-}
-
-py::object Convert<ProgressFunc>::to(const ProgressFunc &value) {
-  return value ? host_object(ProgressCalls{value}) : py::none();
-}
-
-py::object Convert<PerfEstimateFunc>::to(const PerfEstimateFunc &value) { return host_object(Estimator{value}); }
-
-py::object Convert<popops::CountedLoopBodyType>::to(const popops::CountedLoopBodyType &value) {
-  return host_object(LoopBody{value});
 }
 
 py::object callback_object(StreamCallbackHandle handle) { return host_object(StreamCalls{std::move(handle.callback)}); }

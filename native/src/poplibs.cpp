@@ -1,4 +1,4 @@
-// PopLibs' values: expressions, parameters of reductions.
+// PopLibs' expressions, and what has another form in the simulator.
 #include "tables.hpp"
 
 #include <popops/Fill.hpp>
@@ -18,18 +18,17 @@ py::object Convert<popops::expr::Expr>::to(const popops::expr::Expr &value) {
   if (value.name == "PlaceHolder")
     return call(class_, value.index);
   py::list arguments;
+  if (value.name == "UnaryOp")
+    arguments.append(bridge::to(static_cast<popops::expr::UnaryOpType>(value.index)));
+  if (value.name == "BinaryOp")
+    arguments.append(bridge::to(static_cast<popops::expr::BinaryOpType>(value.index)));
+  if (value.name == "TernaryOp")
+    arguments.append(bridge::to(static_cast<popops::expr::TernaryOpType>(value.index)));
   for (const popops::expr::Expr &operand : value.operands)
     arguments.append(to(operand));
   if (value.name == "Cast")
     arguments.append(bridge::to(value.type));
   return checked(PyObject_CallObject(class_, py::tuple(arguments).ptr()));
-}
-
-py::object Convert<popops::ReduceParams>::to(const popops::ReduceParams &value) {
-  static Place place{"simulator.poplibs.popops", "ReduceParams"};
-  if (value.useScale)
-    return call(place.get(), value.op, value.update, value.scale);
-  return call(place.get(), value.op, value.update);
 }
 
 } // namespace bridge
@@ -46,3 +45,23 @@ void fill(poplar::Graph &graph, const poplar::Tensor &t, poplar::program::Sequen
 }
 
 } // namespace popops
+
+namespace popnn {
+namespace rnn {
+
+poplar::Tensor backwardGradientStep(poplar::Graph &graph, const poplar::Tensor &nextLayerGrad,
+                                    const poplar::Tensor &bwdState, const poplar::Tensor &actOut,
+                                    const poplar::Tensor &weightsFeedback, poplar::program::Sequence &prog,
+                                    NonLinearityType nonLinearityType, const poplar::Type &partialsType,
+                                    const poplar::DebugContext &debugContext,
+                                    poplin::matmul::PlanningCache *planningCache) {
+  static poplar::bridge::Place place{"simulator.poplibs.popnn", "rnn.backwardGradientStep"};
+  const poplar::Tensor *no_weights = nullptr;
+  return poplar::bridge::function<std::pair<poplar::Tensor, poplar::Tensor>>(
+             place, graph, nextLayerGrad, bwdState, actOut, no_weights, weightsFeedback, prog, nonLinearityType,
+             partialsType, debugContext, planningCache)
+      .second;
+}
+
+} // namespace rnn
+} // namespace popnn

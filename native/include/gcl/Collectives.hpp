@@ -1,6 +1,7 @@
 #ifndef gcl_Collectives_hpp
 #define gcl_Collectives_hpp
 
+#include <gcl/CollectiveTypes.hpp>
 #include <poplar/Graph.hpp>
 
 #define GCL_REST                                                                                                       \
@@ -8,8 +9,6 @@
       const poplar::OptionFlags &options = {}
 
 namespace gcl {
-
-enum class CollectiveOperator { ADD, MEAN, MUL, MIN, MAX, LOGICAL_AND, LOGICAL_OR, SQUARE_ADD };
 
 /// Each replica gives a tensor and receives what all give, combined or one after another.
 poplar::Tensor allReduceCrossReplica(poplar::Graph &graph, const poplar::Tensor &data, CollectiveOperator op,

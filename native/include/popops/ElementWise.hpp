@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include <popops/ElementWiseUtil.hpp>
 #include <popops/Expr.hpp>
 
 #define POPOPS_REST                                                                                                    \
@@ -44,9 +45,6 @@ void mapInPlace(poplar::Graph &graph, expr::BinaryOpType op, const poplar::Tenso
                 POPOPS_REST);
 void mapInPlace(poplar::Graph &graph, expr::TernaryOpType op, const poplar::Tensor &a, const poplar::Tensor &b,
                 const poplar::Tensor &c, POPOPS_REST);
-poplar::Tensor createOutputForElementWiseOp(poplar::Graph &graph, const std::vector<poplar::Tensor> &inputs,
-                                            const poplar::Type &outputType,
-                                            const poplar::DebugContext &debugContext = {});
 
 /// Whether elements are finite, infinite or no number: BOOL.
 poplar::Tensor isFinite(poplar::Graph &graph, const poplar::Tensor &A, POPOPS_REST);

@@ -49,6 +49,30 @@ public:
   Cast(const Expr &a, const poplar::Type &bType) : Expr("Cast", {a}) { type = bType; }
 };
 
+/// An operation by its enumerator.
+class UnaryOp : public Expr {
+public:
+  UnaryOp(UnaryOpType type, const Expr &a) : Expr("UnaryOp", {a}) { index = static_cast<unsigned>(type); }
+};
+class BinaryOp : public Expr {
+public:
+  BinaryOp(BinaryOpType type, const Expr &a, const Expr &b) : Expr("BinaryOp", {a, b}) {
+    index = static_cast<unsigned>(type);
+  }
+};
+class TernaryOp : public Expr {
+public:
+  TernaryOp(TernaryOpType type, const Expr &a, const Expr &b, const Expr &c) : Expr("TernaryOp", {a, b, c}) {
+    index = static_cast<unsigned>(type);
+  }
+};
+
+/// Any expression, for lists of them.
+class Any : public Expr {
+public:
+  Any(const Expr &expr) : Expr(expr) {}
+};
+
 /// The tensor at a place of map's list, from 1 on.
 class PlaceHolder : public Expr {
 public:

@@ -18,9 +18,14 @@ template <class T, class... Rest> std::string templateArguments(const T &first, 
   return templateArgument(first) + (sizeof...(Rest) ? "," : "") + templateArguments(rest...);
 }
 
+/// Template arguments in angle brackets, without the opening one where they are not the first.
+template <class... T> std::string templateVertexParams(bool first, const T &...arguments) {
+  return sizeof...(T) ? (first ? "<" : ",") + templateArguments(arguments...) + ">" : first ? "" : ">";
+}
+
 /// The name of a vertex with its template's arguments: templateVertex("Sum", poplar::FLOAT, true) is Sum<float,true>.
 template <class... T> std::string templateVertex(const std::string &name, const T &...arguments) {
-  return name + "<" + templateArguments(arguments...) + ">";
+  return name + templateVertexParams(true, arguments...);
 }
 
 } // namespace poputil

@@ -44,6 +44,7 @@ from simulator.poplibs.popnn.norms import createNormParams as createNormParams
 from simulator.poplibs.popnn.norms import getNormBwdFlops as getNormBwdFlops
 from simulator.poplibs.popnn.norms import getNormFwdFlops as getNormFwdFlops
 from simulator.poplibs.popnn.norms import getNormWuFlops as getNormWuFlops
+from simulator.poplibs.popnn.pool_params import PoolingType as PoolingType
 from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE

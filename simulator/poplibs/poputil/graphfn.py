@@ -72,7 +72,8 @@ class VoidFunction:
         self.graph, self.sig, self.inlined = graph, list(sig), inlined
         self.prog = ProgramSequence()
         self.params: Arguments = [
-            None if s.similarTensor is None else graph.clone(s.similarTensor, s.debugName) for s in self.sig
+            None if s.type is ArgType.CreatedArg else graph.clone(_there(s.similarTensor), s.debugName)
+            for s in self.sig
         ]
         f(self.params, self.prog)
         for i, (s, param) in enumerate(zip(self.sig, self.params, strict=True)):

@@ -14,6 +14,7 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.base.types import Type
+from simulator.poplibs.library_calls import Parameter, match
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.type_names import short_name
 
@@ -44,33 +45,46 @@ class OutputTransform:
     paddingUpper: list[int] = field(default_factory=list)
 
 
+_SIZES = (
+    Parameter("batchSize"),
+    Parameter("inputFieldShape"),
+    Parameter("kernelShape"),
+    Parameter("inputChannels"),
+    Parameter("outputChannels"),
+    Parameter("numConvGroups"),
+    Parameter("inputTransform", InputTransform, None),
+    Parameter("kernelTransform", InputTransform, None),
+    Parameter("outputTransform", OutputTransform, None),
+)
+_FORMS = (
+    (Parameter("dataType", Type), *_SIZES),
+    (Parameter("inputType", Type), Parameter("outputType", Type), *_SIZES),
+)
+
+
 class ConvParams:
     """ConvParams(dataType, batchSize, inputFieldShape, kernelShape, inputChannels, outputChannels, numConvGroups
-    [, inputTransform, kernelTransform, outputTransform]); the type of the output may follow `dataType`. Channels are
-    those of one group.
+    [, inputTransform, kernelTransform, outputTransform]), or with inputType and outputType in place of `dataType`.
+    Channels are those of one group.
 
-    Raises `poplar_error` for sizes that no convolution can have."""
+    Raises `poplar_error` for sizes that no convolution can have, `poplibs_error` for other arguments."""
 
     InputTransform = InputTransform
     OutputTransform = OutputTransform
 
-    def __init__(self, dataType: Type, *arguments: Any) -> None:
-        rest = list(arguments)
-        self.inputType: Type = dataType
-        self.outputType: Type = rest.pop(0) if rest and isinstance(rest[0], Type) else dataType
-        if not 6 <= len(rest) <= 9:
-            raise poplar_error(
-                "ConvParams takes batchSize, inputFieldShape, kernelShape, inputChannels, outputChannels, "
-                f"numConvGroups after the type, and up to three transforms; {len(rest)} values were given."
-            )
-        self.batchSize = int(rest[0])
-        self.inputFieldShape, self.kernelShape = [int(n) for n in rest[1]], [int(n) for n in rest[2]]
-        self.inputChannels, self.outputChannels, self.numConvGroups = (int(n) for n in rest[3:6])
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        given = match("ConvParams", _FORMS, arguments, named)
+        self.inputType: Type = given["dataType"] if "dataType" in given else given["inputType"]
+        self.outputType: Type = given.get("outputType", self.inputType)
+        self.batchSize = int(given["batchSize"])
+        self.inputFieldShape = [int(n) for n in given["inputFieldShape"]]
+        self.kernelShape = [int(n) for n in given["kernelShape"]]
+        self.inputChannels, self.outputChannels = int(given["inputChannels"]), int(given["outputChannels"])
+        self.numConvGroups = int(given["numConvGroups"])
         dims = len(self.inputFieldShape)
-        given = [*rest[6:], *[None] * (9 - len(rest))]
-        self.inputTransform: InputTransform = _filled(given[0] or InputTransform(), dims)
-        self.kernelTransform: InputTransform = _filled(given[1] or InputTransform(), dims)
-        self.outputTransform: OutputTransform = _filled(given[2] or OutputTransform(), dims)
+        self.inputTransform: InputTransform = _filled(given["inputTransform"] or InputTransform(), dims)
+        self.kernelTransform: InputTransform = _filled(given["kernelTransform"] or InputTransform(), dims)
+        self.outputTransform: OutputTransform = _filled(given["outputTransform"] or OutputTransform(), dims)
         self.validate()
 
     def validate(self) -> None:

@@ -1,0 +1,102 @@
+// Collectives of two replicas, under both libraries' names, and tensors that go to another IPU.
+#include "results.hpp"
+
+#include <algorithm>
+
+#include <gcl/Collectives.hpp>
+#include <popops/Collectives.hpp>
+#include <popops/ElementWise.hpp>
+
+using namespace poplar;
+using namespace poplar::program;
+
+namespace {
+
+/// Prints what each replica has received: "name: v v" of the first, then of the second.
+class Received {
+public:
+  Received(Graph &graph, Sequence &prog) : graph(graph), prog(prog) {}
+
+  void read(const std::string &name, const Tensor &t) {
+    DataStream out = graph.addDeviceToHostFIFO(name, FLOAT, t.numElements());
+    prog.add(Copy(t.flatten(), out));
+    for (unsigned replica = 0; replica < 2; ++replica)
+      values[name].push_back(std::vector<float>(t.numElements()));
+  }
+
+  void print(Engine &engine, const Device &device) {
+    for (auto &each : values)
+      for (unsigned replica = 0; replica < 2; ++replica) {
+        std::vector<float> &memory = each.second[replica];
+        engine.connectStreamToCallback(each.first, replica, [&memory](void *p) {
+          std::copy_n(static_cast<float *>(p), memory.size(), memory.begin());
+        });
+      }
+    engine.load(device);
+    engine.run();
+    std::cout << std::setprecision(9);
+    for (const auto &each : values) {
+      std::cout << each.first << ':';
+      for (const std::vector<float> &memory : each.second)
+        for (float value : memory)
+          std::cout << ' ' << value;
+      std::cout << '\n';
+    }
+  }
+
+private:
+  Graph &graph;
+  Sequence &prog;
+  std::map<std::string, std::vector<std::vector<float>>> values;
+};
+
+void replicas() {
+  Device device = small_device(2);
+  Graph graph(device.getTarget(), replication_factor(2));
+  Sequence prog;
+  Received received(graph, prog);
+  Tensor index = graph.addReplicationIndexConstant();
+  graph.setTileMapping(index, 0);
+  Tensor numbers = graph.addConstant<float>(FLOAT, {4}, {1, 2, 3, 4});
+  poputil::mapTensorLinearly(graph, numbers);
+  Tensor own = popops::add(graph, numbers, popops::cast(graph, index.reshape({1}), FLOAT, prog), prog);
+  const auto add = gcl::CollectiveOperator::ADD;
+  received.read("allReduce", gcl::allReduceCrossReplica(graph, own, add, prog));
+  received.read("reduceScatter", gcl::reduceScatterCrossReplica(graph, own, popops::CollectiveOperator::MAX, prog));
+  received.read("allGather", gcl::allGatherCrossReplica(graph, own, prog));
+  received.read("allToAll", gcl::allToAllCrossReplica(graph, own.reshape({2, 2}), prog));
+  received.read("broadcast", gcl::broadcastCrossReplica(graph, own, prog));
+  received.read("replicatedAllReduce", popops::replicatedAllReduce(graph, own, popops::Operation::MUL, prog));
+  received.read("replicatedReduceScatter", popops::replicatedReduceScatter(graph, own, add, prog));
+  received.read("replicatedAllGather", popops::replicatedAllGather(graph, own, prog));
+  Tensor output = graph.clone(own), changed = graph.clone(own), again = graph.clone(own);
+  popops::replicatedAllReduceWithOutput(graph, own, output, popops::Operation::MIN, prog);
+  received.read("replicatedAllReduceWithOutput", output);
+  prog.add(Copy(own, changed));
+  prog.add(Copy(own, again));
+  gcl::allReduceInPlaceCrossReplica(graph, changed, gcl::CollectiveOperator::MEAN, prog);
+  popops::replicatedAllReduceInPlace(graph, again, add, prog);
+  received.read("allReduceInPlace", concat(changed, again));
+  Engine engine(graph, prog);
+  received.print(engine, device);
+}
+
+void copies() {
+  Device device = small_device(2);
+  Graph graph(device);
+  Results results(graph);
+  Tensor t = results.given({6}), source, destination;
+  results.read("copyToIpu", poputil::copyToIpu(graph, t, results.prog, 1));
+  Tensor there = poputil::createIpuCopy(graph, t, 1, source, destination, "copy");
+  results.prog.add(Copy(source, destination));
+  results.read("createIpuCopy", there);
+  results.read("cloneToIpu", results.filled(poputil::cloneToIpu(graph, t, 1), t));
+  results.print(device);
+}
+
+} // namespace
+
+int main() {
+  replicas();
+  copies();
+}

@@ -1,0 +1,222 @@
+// poputil, loops, reductions, scaled additions, casts, and random numbers.
+#include "results.hpp"
+
+#include <poplin/codelets.hpp>
+#include <popnn/codelets.hpp>
+#include <popops/AllTrue.hpp>
+#include <popops/ElementWise.hpp>
+#include <popops/Fill.hpp>
+#include <popops/Loop.hpp>
+#include <popops/NaN.hpp>
+#include <popops/Reduce.hpp>
+#include <popops/ScaledAdd.hpp>
+#include <popops/Zero.hpp>
+#include <popops/codelets.hpp>
+#include <poprand/RandomGen.hpp>
+#include <poprand/codelets.hpp>
+#include <poputil/Broadcast.hpp>
+#include <poputil/GraphFunction.hpp>
+#include <poputil/Util.hpp>
+#include <poputil/VertexTemplates.hpp>
+#include <poputil/exceptions.hpp>
+
+#undef NDEBUG
+#include <cassert>
+
+using namespace poplar;
+using namespace poplar::program;
+
+namespace {
+
+void tensors(Results &results) {
+  Graph &graph = results.graph;
+  Tensor a = results.given({3, 1}), b = results.given({2}, 1), c = results.given({1}, 2), whole = a;
+  poputil::broadcastToMatch(a, b, c);
+  results.read("broadcastToMatch", concat({a, b, c}));
+  Tensor left = results.given({1, 2}), right = results.given({3, 1});
+  poputil::broadcastToMatch(left, right);
+  results.read("broadcastToMatch of two", concat(left, right));
+  poputil::broadcastToMatch(whole, {2, 3, 2});
+  results.read("broadcastToMatch of a shape", whole);
+  try {
+    poputil::broadcastToMatch(whole, {5});
+    assert(false);
+  } catch (const poputil::poplibs_error &error) {
+    assert(std::string(error.what()).find("do not match") != std::string::npos);
+  }
+  Tensor vector = results.given({4});
+  results.number("extendDimensionsToMatch",
+                 static_cast<double>(poputil::extendDimensionsToMatch(results.given({2, 4}), vector).rank()));
+  results.number("detectVectorBroadcastOperands",
+                 poputil::detectVectorBroadcastOperands(results.given({2, 4}), vector) ? 1 : 0);
+  results.read("duplicate", poputil::duplicate(graph, vector, results.prog));
+  results.read("cloneN", results.filled(poputil::cloneN(graph, vector, 2), results.given({2, 4})));
+  results.number("checkAccuracyWhenCast",
+                 poputil::checkAccuracyWhenCast(graph.getTarget(), 0.1, FLOAT, HALF, 1e-6) ? 1 : 0);
+  const std::vector<Interval> regions = {{0, 4}, {4, 10}, {12, 20}};
+  results.number("mergeAdjacentRegions", static_cast<double>(poputil::mergeAdjacentRegions(regions).size()));
+  results.number("splitRegions", static_cast<double>(poputil::splitRegions(regions, 2, 3)[1][0].begin()));
+  results.number("splitRegionsBetweenWorkers", static_cast<double>(
+                     poputil::splitRegionsBetweenWorkers(graph.getTarget(), regions, 2).size()));
+  results.number("intervalSequenceNumElements",
+                 static_cast<double>(poputil::intervalSequenceNumElements({regions, regions})));
+  results.number("flattenIndex", static_cast<double>(poputil::flattenIndex({2, 3}, {1, 2})));
+  results.number("unflattenIndex", static_cast<double>(poputil::unflattenIndex({2, 3}, 4)[1]));
+  results.number("balancedPartition", poputil::balancedPartition(10, 3)[0]);
+  assert(poputil::templateVertex("Sum", FLOAT, 2) == "Sum" + poputil::templateVertexParams(true, FLOAT, 2));
+  assert(poputil::templateVertexParams(false) == ">");
+}
+
+void mappings(Results &results) {
+  Graph &graph = results.graph;
+  Tensor t = results.given({8, 2});
+  poputil::mapTensorLinearly(graph, t, 4, 2);
+  results.number("calcLinearTileMapping",
+                 static_cast<double>(poputil::calcLinearTileMapping(graph, {8, 2}, 4, 2)[1][0].begin()));
+  results.number("getTileImbalance", poputil::getTileImbalance(graph, t));
+  results.number("dimIsSplitOverTiles", poputil::dimIsSplitOverTiles(graph, t, 0) ? 1 : 0);
+  results.number("dimIsSplitOverIPUs", poputil::dimIsSplitOverIPUs(graph, t, 0) ? 1 : 0);
+  Tensor operand = poputil::createBroadcastOperand(graph, t, FLOAT, 1);
+  results.number("createBroadcastOperand", static_cast<double>(operand.numElements()));
+  poputil::TensorUseTracker tracker(16), other(16);
+  assert(tracker.empty());
+  Tensor used = graph.addVariable(FLOAT, {8}, "used");
+  other.add(graph, 3, used.slice(0, 4));
+  tracker.add(graph, 5, used.slice(4, 8));
+  tracker.add(other);
+  using Method = poputil::TensorUseTracker::MappingMethod;
+  tracker.resolve(graph, 1, 1, false, Method::OptimizeHaloRegions);
+  tracker.mapTensorsByUse(graph, 1, 1);
+  results.number("mapTensorsByUse", static_cast<double>(graph.getTileMapping(used)[3].size()));
+}
+
+void functions(Results &results) {
+  namespace graphfn = poputil::graphfn;
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  Tensor t = results.given({4});
+  graphfn::VoidFunction twice(graph, {graphfn::input(t, "in"), graphfn::inout(t), graphfn::output(t), graphfn::created("new")},
+                              [&](std::vector<Tensor> &args, Sequence &seq) {
+                                popops::addInPlace(graph, args[1], args[0], seq);
+                                seq.add(Copy(args[1], args[2]));
+                                args[3] = popops::add(graph, args[0], 1.0f, seq);
+                              },
+                              false);
+  std::vector<Tensor> args = {t, results.variable(t), results.variable(t), Tensor()};
+  twice(args, prog);
+  twice(args, prog);
+  results.read("VoidFunction", concat({args[1], args[2], args[3]}));
+  graphfn::TensorFunction square(graph, {graphfn::input(t)}, [&](std::vector<Tensor> &given, Sequence &seq) {
+    return popops::square(graph, given[0], seq);
+  });
+  std::vector<Tensor> one = {args[3]};
+  results.read("TensorFunction", square(one, prog));
+  graphfn::ProgramFunction negate(graph, {graphfn::inout(t)}, [&](std::vector<Tensor> &given) -> Program {
+    Sequence seq;
+    popops::negInPlace(graph, given[0], seq);
+    return std::move(seq);
+  });
+  std::vector<Tensor> changed = {results.variable(t)};
+  prog.add(negate(changed));
+  results.read("ProgramFunction", changed[0]);
+}
+
+void loops(Results &results) {
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  Tensor sum = graph.addVariable(FLOAT, {1}, VariableMappingMethod::LINEAR);
+  popops::zero(graph, sum, prog);
+  prog.add(popops::countedLoop(graph, 2, 8, 3, [&](const Tensor &i) {
+    Sequence body;
+    popops::addInPlace(graph, sum, popops::cast(graph, i.flatten(), FLOAT, body), body);
+    return body;
+  }));
+  Sequence body;
+  popops::addInPlace(graph, sum, 10.0f, body);
+  Tensor limit = results.indices({1}, {4}), count = graph.addVariable(UNSIGNED_INT, {1}, VariableMappingMethod::LINEAR);
+  prog.add(popops::countedForLoop(graph, 1, limit, 1, body));
+  prog.add(popops::countedForLoop(graph, count, 0, limit, 2, body, "loop"));
+  results.read("loops", sum);
+  popops::fill(graph, count, prog, 3u);
+  results.read("addForLoopCounterVertex", popops::addForLoopCounterVertex(graph, count, limit, 1, 0, prog));
+}
+
+void reductions(Results &results) {
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  Tensor t = results.given({4, 3}), scale = results.scalar(2);
+  results.read("reduce scaled", popops::reduce(graph, t, {0}, {popops::Operation::ADD, false, scale}, prog));
+  Tensor updated = results.variable(results.given({3}, 1));
+  popops::reduceWithOutput(graph, t, updated, {0}, {popops::Operation::ADD, true}, prog);
+  std::vector<ComputeSet> sets;
+  Tensor largest = popops::reduce(graph, t, FLOAT, {1}, popops::Operation::MAX, sets, "sets");
+  Tensor least = popops::reduce(graph, t, {1}, popops::Operation::MIN, sets);
+  Tensor squares = graph.addVariable(FLOAT, {3}, VariableMappingMethod::LINEAR);
+  popops::reduceWithOutput(graph, t, squares, {0}, popops::Operation::SQUARE_ADD, sets);
+  for (const ComputeSet &set : sets)
+    prog.add(Execute(set));
+  results.read("reductions in sets", concat({largest, least, squares, updated}));
+  std::vector<Tensor> outputs;
+  popops::reduceMany(graph, {{t, {0}, popops::Operation::ADD, "sum"}, {t, {1}, popops::Operation::MUL, HALF}}, outputs, prog);
+  results.number("types of reduceMany", (outputs[0].elementType() == FLOAT) + 10 * (outputs[1].elementType() == HALF));
+  results.read("reduceMany", outputs[0]);
+  results.read("allTrue", popops::allTrue(graph, popops::gt(graph, t, -2.0f, prog), prog));
+  results.read("hasNaN", popops::hasNaN(graph, t, prog));
+  results.read("hasNaNOrInf", popops::hasNaNOrInf(graph, t, prog));
+}
+
+void sums(Results &results) {
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  Tensor t = results.variable(results.given({4})), other = results.given({4}, 1);
+  Tensor two = results.scalar(2), half = results.scalar(0.5f);
+  popops::scaledAddTo(graph, t, other, 0.5f, prog);
+  popops::scaledAddTo(graph, t, half, other, two, prog);
+  popops::scaledAddTo(graph, t, 0.5f, other, 2.0f, prog, "sum", {{"optimizeForSpeed", "true"}});
+  popops::scaledAddTo(graph, t, half, other, two, prog, popops::ScaledAddSpecialisation::X_MINUS_AX_PLUS_BY);
+  results.read("scaledAddTo", t);
+  popops::scaledSubtractFrom(graph, t, other, half, prog);
+  popops::scaledSubtractFrom(graph, t, 0.5f, other, 2.0f, prog);
+  popops::scaledSubtractFrom(graph, t, half, other, two, prog);
+  results.read("scaledSubtractFrom", t);
+  Tensor halves = graph.addVariable(HALF, {4}, VariableMappingMethod::LINEAR);
+  popops::castWithOutput(graph, t, halves, prog);
+  results.read("castWithOutput", halves);
+  results.read("checkAccuracyWhenCast of a tensor", popops::checkAccuracyWhenCast(graph, t[0], HALF, 1e-6, prog));
+}
+
+void random(Results &results) {
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  Tensor seed = results.indices({2}, {7, 9}), like = results.given({6});
+  poprand::setSeed(graph, seed, 1, prog);
+  Tensor state = poprand::getHwSeeds(graph, prog);
+  poprand::setHwSeeds(graph, state, prog);
+  results.read("uniform", poprand::uniform(graph, &seed, 1, like, FLOAT, -1, 1, prog));
+  results.read("normal", poprand::normal(graph, &seed, 2, like, FLOAT, 1, 2, prog));
+  results.read("truncatedNormal", poprand::truncatedNormal(graph, &seed, 3, like, FLOAT, 0, 1, 2, prog));
+  results.read("logUniform", poprand::logUniform(graph, &seed, 4, like, FLOAT, 1, 10, prog));
+  results.read("bernoulli", poprand::bernoulli(graph, &seed, 5, like, FLOAT, 0.5, prog));
+  results.read("dropout", poprand::dropout(graph, &seed, 6, like, like, 0.5, 2, prog));
+  results.read("shapedDropout", poprand::shapedDropout(graph, &seed, 7, like, like, 0.5, 2, prog));
+}
+
+} // namespace
+
+int main() {
+  Device device = small_device();
+  Graph graph(device);
+  popops::addCodelets(graph);
+  poplin::addCodelets(graph);
+  popnn::addCodelets(graph);
+  poprand::addCodelets(graph);
+  Results results(graph);
+  tensors(results);
+  mappings(results);
+  functions(results);
+  loops(results);
+  reductions(results);
+  sums(results);
+  random(results);
+  results.print(device);
+}

@@ -1,0 +1,1 @@
+"""The Python twins of the C++ programs that print results."""
