@@ -102,4 +102,13 @@ TWINS: dict[str, Callable[[Any], Any]] = {
     "void_compute": lambda x: x,
     "without_and_not": lambda x: np.where(x <= 6, -x, x),
     "worker_by_register": lambda x: x,
+    "double_arithmetic": lambda x: x,
+    "in_out_types": lambda x: x,
+    "masked_difference": lambda x: np.concatenate([np.where((x == 3) | (x == 4), 0, x)[:11], [10]]),
+    "old_cast": lambda x: x,
+    "tile_defines": lambda x: 6 * x,
+    "typed_names": lambda x: np.maximum(x, 5) + x,
+    "using_std": lambda x: 12 - x,
+    "variable_length_array": lambda x: 2 * x[::-1],
+    "volatile_counter": lambda x: x + np.arange(12),
 }

@@ -1,4 +1,4 @@
-// A template whose argument is float2: its name in the graph is Feature<float2>.
+// A template whose argument is float2: its name in the graph is `Feature<float2>`.
 #include <poplar/Vertex.hpp>
 #include <ipudef.h>
 

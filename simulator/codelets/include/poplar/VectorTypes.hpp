@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ipudef.h>
+#include <poplar/FieldTypes.hpp>
 
 namespace poplar {
 namespace host {

@@ -1,0 +1,4 @@
+// Input, Output and InOut.
+#pragma once
+
+#include <poplar/FieldTypes.hpp>

@@ -1,0 +1,4 @@
+/* Another name of <tilearch.h>. */
+#pragma once
+
+#include <tilearch.h>
