@@ -49,7 +49,7 @@ void parameters(Results &results) {
   assert(params.inputTransform != other.inputTransform && params.outputTransform != other.outputTransform);
   std::ostringstream text;
   text << params;
-  assert(!text.str().empty());
+  assert(text.str().find("kernelShape=[3, 3]") != std::string::npos);
   const poplin::ConvParams gradient = poplin::getGradientParams(params);
   results.number("getGradientParams", static_cast<double>(gradient.inputChannelsPerConvGroup * 100 +
                                                           gradient.inputTransform.dilation[1] * 10 +
@@ -115,6 +115,8 @@ void products(Results &results) {
   const OptionFlags arranged = {{"fullyConnectedPass", "TRAINING_BWD"}, {"inputRHSIsPreArranged", "true"}};
   Tensor ready = poplin::preArrangeMatMulInputRHS(graph, {4, 6}, right, prog, FLOAT, "ready", options);
   results.read("preArrangeMatMulInputRHS", poplin::matMul(graph, a, ready, prog, FLOAT, "product", arranged));
+  Tensor again = poplin::preArrangeMatMulInputRHS(graph, {4, 6}, right, prog, "again", options);
+  results.read("matMul of it", poplin::matMul(graph, a, again, prog, "product", arranged));
   results.read("matMul", poplin::matMul(graph, a, right, prog));
   Tensor out = poplin::createMatMulOutput(graph, FLOAT, FLOAT, {4, 6}, {6, 3}, "out");
   poplin::matMulWithOutput(graph, a, right, out, prog);
@@ -129,6 +131,7 @@ void products(Results &results) {
   Tensor each = poplin::createMatMulGroupedOutput(graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2}, "each");
   poplin::matMulGroupedWithOutput(graph, left, many, each, prog);
   poplin::matMulGroupedAcc(graph, each, 0.5f, left, many, prog);
+  poplin::matMulGroupedAcc(graph, each, results.scalar(0.25f), left, many, prog);
   results.read("matMulGroupedAcc", each);
   Tensor group = poplin::preArrangeMatMulGroupedInputRHS(graph, {2, 2, 3}, many, prog, FLOAT, "group", options);
   results.read("preArrangeMatMulGroupedInputRHS", poplin::matMulGrouped(graph, left, group, prog, FLOAT, "", arranged));
@@ -151,6 +154,8 @@ void norms(Results &results) {
   Tensor acts = results.given({3, 2, 4});
   Tensor gamma = results.filled(poplin::createNormGamma(graph, acts, FLOAT), results.given({2}, 1));
   Tensor beta = results.filled(poplin::createNormBeta(graph, acts, FLOAT, "beta"), results.given({2}, 2));
+  results.number("createNorm", static_cast<double>(poplin::createNormGamma(graph, acts).numElements() +
+                                                   poplin::createNormBeta(graph, acts, "beta").numElements()));
   results.number("createNormParams", static_cast<double>(poplin::createNormParams(graph, acts).second.numElements()));
   const auto statistics = poplin::normStatistics(graph, acts, 0.01f, prog, false, true, FLOAT, "statistics");
   results.read("normStatistics", concat(statistics.first, statistics.second));

@@ -70,6 +70,15 @@ void floats(Results &results) {
   changed = results.variable(x);
   popops::mapInPlace(graph, pe::ConstHalf(0.5f) + -pe::_1, {changed}, prog);
   results.read("mapInPlace", changed);
+  results.read("numbers on either side", popops::sub(graph, popops::sub(graph, 1.0f, x, prog), 2.0f, prog));
+  results.read("map of operators",
+               concat({popops::map(graph, pe::UnaryOpType::SQRT, x, prog),
+                       popops::map(graph, pe::BinaryOpType::MULTIPLY, x, y, prog),
+                       popops::map(graph, pe::TernaryOpType::CLAMP, x, y, results.scalar(0.5f), prog)}));
+  popops::mapInPlace(graph, pe::UnaryOpType::SQUARE, changed, prog);
+  popops::mapInPlace(graph, pe::BinaryOpType::ADD, changed, y, prog);
+  popops::mapInPlace(graph, pe::TernaryOpType::CLAMP, changed, x, y, prog);
+  results.read("mapInPlace of operators", changed);
   Tensor output = popops::createOutputForElementWiseOp(graph, {x, y}, HALF);
   results.number("createOutputForElementWiseOp", static_cast<double>(output.numElements()));
 }

@@ -102,7 +102,14 @@ void functions(Results &results) {
   prog.add(Execute(cs));
   results.read("nonLinearityInPlace", changed);
   results.read("scaledSoftmaxStable again", popnn::scaledSoftmaxStable(graph, t, shortly, prog));
-  results.number("scalings", scaling + scaling_in_place + shortly);
+  float in_set = 0, at_once = 0;
+  changed = results.variable(t);
+  ComputeSet swish = graph.addComputeSet("swish");
+  popnn::nonLinearityInPlace(graph, popnn::NonLinearityType::SWISH, changed, in_set, swish, "swish");
+  prog.add(Execute(swish));
+  popnn::scaledSoftmaxStableInPlace(graph, changed, at_once, prog);
+  results.read("nonLinearityInPlace, scaled", changed);
+  results.number("scalings", scaling + scaling_in_place + shortly + in_set + at_once);
   results.read("nonLinearityInputGradient",
                popnn::nonLinearityInputGradient(graph, popnn::NonLinearityType::TANH, t, slopes, prog));
   ComputeSet gradient = graph.addComputeSet("gradient");
@@ -126,6 +133,9 @@ void losses(Results &results) {
   prog.add(popnn::calcLoss(graph, popnn::softmax(graph, t, prog), labels, loss, deltas,
                            popnn::LossType::CROSS_ENTROPY_LOSS, "loss"));
   results.read("calcLoss", concat(loss, deltas.flatten()));
+  prog.add(popnn::calcLoss(graph, popnn::softmax(graph, t, prog), labels, loss, deltas, results.scalar(3),
+                           results.scalar(1), popnn::LossType::CROSS_ENTROPY_LOSS, "scaled"));
+  results.read("calcLoss with a scale", deltas);
   Tensor right = graph.addVariable(UNSIGNED_INT, {1}, VariableMappingMethod::LINEAR);
   prog.add(popnn::calcLoss(graph, popnn::softmax(graph, t, prog), labels, loss, deltas, results.scalar(2),
                            results.scalar(1), right, popnn::LossType::CROSS_ENTROPY_LOSS));

@@ -77,6 +77,11 @@ void replicas() {
   gcl::allReduceInPlaceCrossReplica(graph, changed, gcl::CollectiveOperator::MEAN, prog);
   popops::replicatedAllReduceInPlace(graph, again, add, prog);
   received.read("allReduceInPlace", concat(changed, again));
+  received.read("operators", concat({popops::replicatedAllReduce(graph, own, add, prog),
+                                     popops::replicatedReduceScatter(graph, own, popops::Operation::MAX, prog)}));
+  popops::replicatedAllReduceWithOutput(graph, own, output, add, prog);
+  popops::replicatedAllReduceInPlace(graph, output, popops::Operation::ADD, prog);
+  received.read("operators with outputs", output);
   Engine engine(graph, prog);
   received.print(engine, device);
 }

@@ -104,6 +104,9 @@ void rows(Results &results) {
   results.read("pad", popops::pad(graph, t, {1, 0}, {0, 2}, 1.5f));
   results.read("pad with a tensor", popops::pad(graph, t, {0, -1}, {1, 0}, results.scalar(2).reshape({1})));
   results.read("pad a dimension", popops::pad(graph, t, 1, 1, 0, 7, popops::padding::MappingMethod::EDGE));
+  results.read("pad with an integer", popops::pad(graph, t, {1, 0}, {0, 1}, 3));
+  results.read("pad a dimension with zeros", popops::pad(graph, t, 0, 2, 1));
+  results.read("pad a dimension with a tensor", popops::pad(graph, t, 1, -1, 1, results.scalar(4).reshape({1})));
   results.read("pad of its own", popops::pad(t, {1, 1}, {0, 1}, popops::padding::Type::REFLECT));
   results.read("pad a dimension of its own", popops::pad(t, 1, 2, 1, popops::padding::Type::EDGE));
   Tensor labels = results.indices({2}, {2, MASKED_LABEL_CODE});
@@ -118,6 +121,7 @@ void rows(Results &results) {
   popops::encodeOneHot(graph, labels, switched, prog, results.scalar(0.5f), results.scalar(-1));
   results.read("encodeOneHot with values", switched);
   Tensor counted = graph.addVariable(INT, {5}, VariableMappingMethod::LINEAR);
+  popops::iota(graph, counted, 2u, prog);
   popops::iota(graph, counted, -2, prog);
   results.read("iota", counted);
 }

@@ -73,7 +73,10 @@ void mappings(Results &results) {
   poputil::mapTensorLinearly(graph, t, 4, 2);
   results.number("calcLinearTileMapping",
                  static_cast<double>(poputil::calcLinearTileMapping(graph, {8, 2}, 4, 2)[1][0].begin()));
+  results.number("calcLinearTileMapping of a tensor",
+                 static_cast<double>(poputil::calcLinearTileMapping(graph, t)[0][0].size()));
   results.number("getTileImbalance", poputil::getTileImbalance(graph, t));
+  results.number("getTileImbalance of a mapping", poputil::getTileImbalance(graph.getTileMapping(t)));
   results.number("dimIsSplitOverTiles", poputil::dimIsSplitOverTiles(graph, t, 0) ? 1 : 0);
   results.number("dimIsSplitOverIPUs", poputil::dimIsSplitOverIPUs(graph, t, 0) ? 1 : 0);
   Tensor operand = poputil::createBroadcastOperand(graph, t, FLOAT, 1);
@@ -175,6 +178,10 @@ void sums(Results &results) {
   popops::scaledAddTo(graph, t, 0.5f, other, 2.0f, prog, "sum", {{"optimizeForSpeed", "true"}});
   popops::scaledAddTo(graph, t, half, other, two, prog, popops::ScaledAddSpecialisation::X_MINUS_AX_PLUS_BY);
   results.read("scaledAddTo", t);
+  popops::scaledAddTo(graph, t, other, half, prog);
+  popops::scaledAddTo(graph, t, 0.5f, other, 2.0f, prog, popops::ScaledAddSpecialisation::X_MINUS_AX_PLUS_BY, "sum");
+  results.read("scaledAddTo again", t);
+  popops::scaledSubtractFrom(graph, t, other, 0.5f, prog);
   popops::scaledSubtractFrom(graph, t, other, half, prog);
   popops::scaledSubtractFrom(graph, t, 0.5f, other, 2.0f, prog);
   popops::scaledSubtractFrom(graph, t, half, other, two, prog);
@@ -182,6 +189,12 @@ void sums(Results &results) {
   Tensor halves = graph.addVariable(HALF, {4}, VariableMappingMethod::LINEAR);
   popops::castWithOutput(graph, t, halves, prog);
   results.read("castWithOutput", halves);
+  ComputeSet casts = graph.addComputeSet("casts");
+  Tensor whole = popops::cast(graph, t, INT, casts, "whole"), back = graph.clone(t), again = graph.clone(t);
+  popops::cast(graph, halves, back, casts);
+  prog.add(Execute(casts));
+  prog.add(popops::cast(graph, halves, again, "again"));
+  results.read("casts", concat({popops::cast(graph, whole, FLOAT, prog), back, again}));
   results.read("checkAccuracyWhenCast of a tensor", popops::checkAccuracyWhenCast(graph, t[0], HALF, 1e-6, prog));
 }
 

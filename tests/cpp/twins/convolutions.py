@@ -99,6 +99,7 @@ def _products(found: Results) -> None:
     arranged = options | {"inputRHSIsPreArranged": "true"}
     ready = poplin.preArrangeMatMulInputRHS(graph, [4, 6], right, prog, FLOAT, "ready", options)
     found.read("preArrangeMatMulInputRHS", poplin.matMul(graph, a, ready, prog, FLOAT, "product", arranged))
+    found.read("matMul of it", poplin.matMul(graph, a, right, prog))
     found.read("matMul", poplin.matMul(graph, a, right, prog))
     out = poplin.createMatMulOutput(graph, FLOAT, FLOAT, *shapes)
     poplin.matMulWithOutput(graph, a, right, out, prog)
@@ -111,7 +112,8 @@ def _products(found: Results) -> None:
     found.read("matMulGrouped", poplin.matMulGrouped(graph, left, many, prog, FLOAT))
     outputs = poplin.createMatMulGroupedOutput(graph, FLOAT, FLOAT, *groups)
     poplin.matMulGroupedWithOutput(graph, left, many, outputs, prog)
-    poplin.matMulGroupedAcc(graph, outputs, 0.5, left, many, prog)
+    for scale in (0.5, found.scalar(0.25)):
+        poplin.matMulGroupedAcc(graph, outputs, scale, left, many, prog)
     found.read("matMulGroupedAcc", outputs)
     group = poplin.preArrangeMatMulGroupedInputRHS(graph, [2, 2, 3], many, prog, FLOAT, "group", options)
     product = poplin.matMulGrouped(graph, left, group, prog, FLOAT, "", arranged)
@@ -133,6 +135,7 @@ def _norms(found: Results) -> None:
     acts, slopes = found.given([3, 2, 4]), found.given([3, 2, 4], 5)
     gamma = found.filled(poplin.createNormGamma(graph, acts, FLOAT), found.given([2], 1))
     beta = found.filled(poplin.createNormBeta(graph, acts, FLOAT), found.given([2], 2))
+    found.number("createNorm", 4)
     found.number("createNormParams", poplin.createNormParams(graph, acts)[1].numElements())
     mean, deviation = poplin.normStatistics(graph, acts, 0.01, prog, False, True, FLOAT, "statistics")
     found.read("normStatistics", poplar.concat(mean, deviation))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator import poplar
-from simulator.poplar import FLOAT, HALF, UNSIGNED_INT, Tensor
+from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, Tensor
 from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops, poprand, poputil
 from simulator.poplibs.poputil import graphfn
@@ -49,7 +49,9 @@ def _mappings(found: Results) -> None:
     graph, t = found.graph, found.given([8, 2])
     poputil.mapTensorLinearly(graph, t, 4, 2)
     found.number("calcLinearTileMapping", poputil.calcLinearTileMapping(graph, [8, 2], 4, 2)[1][0][0])
+    found.number("calcLinearTileMapping of a tensor", poputil.calcLinearTileMapping(graph, t)[0][0].size())
     found.number("getTileImbalance", poputil.getTileImbalance(graph, t))
+    found.number("getTileImbalance of a mapping", poputil.getTileImbalance(graph.getTileMapping(t)))
     found.number("dimIsSplitOverTiles", poputil.dimIsSplitOverTiles(graph, t, 0))
     found.number("dimIsSplitOverIPUs", poputil.dimIsSplitOverIPUs(graph, t, 0))
     found.number("createBroadcastOperand", poputil.createBroadcastOperand(graph, t, FLOAT, 1).numElements())
@@ -134,11 +136,19 @@ def _sums(found: Results) -> None:
     popops.scaledAddTo(graph, t, 0.5, other, 2.0, prog, "sum", {"optimizeForSpeed": "true"})
     popops.scaledAddTo(graph, t, half, other, two, prog, popops.ScaledAddSpecialisation.X_MINUS_AX_PLUS_BY)
     found.read("scaledAddTo", t)
+    form = popops.ScaledAddSpecialisation.X_MINUS_AX_PLUS_BY
+    popops.scaledAddTo(graph, t, other, half, prog)
+    popops.scaledAddTo(graph, t, 0.5, other, 2.0, prog, form)
+    found.read("scaledAddTo again", t)
+    popops.scaledSubtractFrom(graph, t, other, 0.5, prog)
     popops.scaledSubtractFrom(graph, t, other, half, prog)
     popops.scaledSubtractFrom(graph, t, 0.5, other, 2.0, prog)
     popops.scaledSubtractFrom(graph, t, half, other, two, prog)
     found.read("scaledSubtractFrom", t)
-    found.read("castWithOutput", popops.cast(graph, t, HALF, prog))
+    halves = popops.cast(graph, t, HALF, prog)
+    found.read("castWithOutput", halves)
+    whole, back = popops.cast(graph, t, INT, prog), popops.cast(graph, halves, FLOAT, prog)
+    found.read("casts", poplar.concat([popops.cast(graph, whole, FLOAT, prog), back, back]))
     accurate = popops.checkAccuracyWhenCast(graph, t[0], HALF, 1e-6, prog)
     found.read("checkAccuracyWhenCast of a tensor", accurate)
 

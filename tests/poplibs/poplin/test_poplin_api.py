@@ -186,6 +186,23 @@ def test_flops_and_costs_of_a_convolution() -> None:
     assert "total:" in out.getvalue()
 
 
+def test_parameters_of_a_convolution_by_name() -> None:
+    params = poplin.ConvParams(
+        inputType=HALF,
+        outputType=FLOAT,
+        batchSize=2,
+        inputFieldShape=[4],
+        kernelShape=[3],
+        inputChannels=5,
+        outputChannels=6,
+        numConvGroups=1,
+    )
+    assert str(params) == str(poplin.ConvParams(HALF, FLOAT, 2, [4], [3], 5, 6, 1))
+    assert "outputType=float, batchSize=2, inputFieldShape=[4]" in str(params)
+    with pytest.raises(poplibs_error, match="ConvParams has no overload for"):
+        poplin.ConvParams(HALF, 2, [4])  # type: ignore[call-overload]
+
+
 def test_weights_of_a_fully_connected_layer_turned() -> None:
     """weights [1, groups x inputs, outputs] -> [1, groups x outputs, inputs]."""
     params = ConvParams(FLOAT, 1, [6], [1], 4, 9, 2)

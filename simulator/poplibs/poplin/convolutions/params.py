@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 from simulator.base.errors import poplar_error
 from simulator.base.types import Type
@@ -45,6 +45,9 @@ class OutputTransform:
     paddingUpper: list[int] = field(default_factory=list)
 
 
+OptionalInput = InputTransform | None
+OptionalOutput = OutputTransform | None
+
 _SIZES = (
     Parameter("batchSize"),
     Parameter("inputFieldShape"),
@@ -72,6 +75,35 @@ class ConvParams:
     InputTransform = InputTransform
     OutputTransform = OutputTransform
 
+    @overload
+    def __init__(
+        self,
+        dataType: Type,
+        batchSize: int,
+        inputFieldShape: Ints,
+        kernelShape: Ints,
+        inputChannels: int,
+        outputChannels: int,
+        numConvGroups: int,
+        inputTransform: OptionalInput = None,
+        kernelTransform: OptionalInput = None,
+        outputTransform: OptionalOutput = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        inputType: Type,
+        outputType: Type,
+        batchSize: int,
+        inputFieldShape: Ints,
+        kernelShape: Ints,
+        inputChannels: int,
+        outputChannels: int,
+        numConvGroups: int,
+        inputTransform: OptionalInput = None,
+        kernelTransform: OptionalInput = None,
+        outputTransform: OptionalOutput = None,
+    ) -> None: ...
     def __init__(self, *arguments: Any, **named: Any) -> None:
         given = match("ConvParams", _FORMS, arguments, named)
         self.inputType: Type = given["dataType"] if "dataType" in given else given["inputType"]
@@ -86,6 +118,9 @@ class ConvParams:
         self.kernelTransform: InputTransform = _filled(given["kernelTransform"] or InputTransform(), dims)
         self.outputTransform: OutputTransform = _filled(given["outputTransform"] or OutputTransform(), dims)
         self.validate()
+
+    def __repr__(self) -> str:
+        return f"ConvParams({', '.join(f'{name}={value}' for name, value in vars(self).items())})"
 
     def validate(self) -> None:
         """Raise `poplar_error` for sizes that no convolution can have."""
