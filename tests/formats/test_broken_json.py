@@ -125,6 +125,16 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert source.lost == []
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_wide_characters_without_a_mark(tmp_path: Path, encoding: str, shape: str) -> None:
+    texts = [event(at).replace("a1", "naïve") for at in range(3)]
+    (tmp_path / "t.json").write_bytes(SHAPES[shape](texts).encode(encoding))
+    source = TraceSource(tmp_path / "t.json")
+    assert source.names.label == ["a0", "naïve", "a2"]
+    assert source.lost == []
+
+
 def test_characters_of_another_encoding_are_counted(tmp_path: Path) -> None:
     texts = [event(0), event(1).replace("a1", "café"), event(2)]
     (tmp_path / "t.json").write_bytes(("[" + ",".join(texts) + "]").encode("latin-1"))

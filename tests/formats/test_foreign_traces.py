@@ -428,3 +428,26 @@ def test_a_reading_tells_how_far_it_is(tmp_path: Path, is_packed: bool) -> None:
     assert read == sorted(read)
     assert read[-1] == 1
     assert sum(0.1 < share < 0.9 for share in read) >= 3
+
+
+@pytest.mark.parametrize("base", [2**63 - 1, "yesterday", True])
+def test_a_base_that_is_no_time_is_said(tmp_path: Path, base: object) -> None:
+    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "a"}
+    source = TraceSource(write(tmp_path / "t.json", {"baseTimeNanoseconds": base, "traceEvents": [event]}))
+    assert source.begin == 1000
+    assert source.lost == ["Left out: bases of all times that are no times, not added: 1."]
+
+
+def test_asynchronous_tracks_beside_their_thread_come_back_from_an_export(tmp_path: Path) -> None:
+    """They have the number of their thread, which no two tracks share in an export."""
+    thread = {"pid": 1, "tid": 1, "cat": "c"}
+    events = [{"ph": "X", "name": "x", "ts": 0, "dur": 5, **thread}]
+    events += [{"ph": "b", "name": "q", "id": id, "ts": id, **thread} for id in (1, 2)]
+    events += [{"ph": "e", "name": "q", "id": id, "ts": 10 * id, **thread} for id in (1, 2)]
+    source = TraceSource(write(tmp_path / "t.json", events))
+    with (tmp_path / "back.json").open("w") as stream:
+        write_chrome(source, "a test", stream)
+    back = TraceSource(tmp_path / "back.json")
+    assert rows_of(back) == rows_of(source)
+    lengths = [[len(lane) for lane in thread.lanes] for thread in back.threads]
+    assert lengths == [[len(lane) for lane in thread.lanes] for thread in source.threads] == [[1], [1], [1]]

@@ -45,6 +45,9 @@ _ADVICE = {
     recording.NEGATIVE: "write durations of zero or more: take both times from one monotonic clock",
     recording.TOO_DEEP: "merge calls of deep recursions into one span",
     recording.METADATA: "put what differs in every event into counters, or fewer args",
+    "bases of": "write baseTimeNanoseconds in nanoseconds since 1970, or none",
+    "times that are no numbers": "write times as numbers of microseconds",
+    "fields of the trace": "nothing but packets belongs into the trace: look for damage of the file",
     "samples without": "write a weight and a stack of known frames for every sample",
     "packed packets": "end the trace before it is copied",
 }

@@ -42,6 +42,20 @@ def write_chrome(source: HostTrace, provenance: str, stream: IO[str]) -> None:
     stream.write("\n]}\n")
 
 
+def _distinct_numbers(pids: list[int], tids: list[int]) -> list[int]:
+    """Numbers of threads that no two tracks of a process share: asynchronous tracks of other tools' traces have that of
+    the thread they come from, and get one beyond all others."""
+    taken: set[tuple[int, int]] = set()
+    free = max(tids, default=0) + 1
+    numbers = []
+    for pid, tid in zip(pids, tids, strict=True):
+        if (pid, tid) in taken:
+            tid, free = free, free + 1
+        taken.add((pid, tid))
+        numbers.append(tid)
+    return numbers
+
+
 class _Events:
     """The events of a trace as JSON texts, some 65,536 in a text."""
 
@@ -54,6 +68,7 @@ class _Events:
             for file, pids in zip(source.files, self.pids, strict=True)
             for number in file.threads
         ]
+        self.tid_of_thread = _distinct_numbers(self.pid_of_thread, [thread.row.tid for thread in source.threads])
         self.arguments: dict[int, str] = {}  # of the sites of the file that is written
         self.next_id = 1
 
@@ -73,7 +88,7 @@ class _Events:
             yield json.dumps(process | {"args": {"name": title}})
         for number in file.threads:
             thread = self.source.threads[number]
-            place = {"pid": self.pid_of_thread[number], "tid": thread.row.tid}
+            place = {"pid": self.pid_of_thread[number], "tid": self.tid_of_thread[number]}
             yield json.dumps({"ph": "M", **place, "name": "thread_name", "args": {"name": thread_name(thread)}})
             yield json.dumps({"ph": "M", **place, "name": "thread_sort_index", "args": {"sort_index": number}})
             yield from self._thread(number, thread)
@@ -85,7 +100,7 @@ class _Events:
         names: dict[int, str] = {}
         for row in np.flatnonzero(~(first & last)).tolist():  # one event alone leads nowhere
             flow, number = int(flows.flow[row]), int(flows.thread[row])
-            thread = f'"pid": {self.pid_of_thread[number]}, "tid": {self.source.threads[number].row.tid}'
+            thread = f'"pid": {self.pid_of_thread[number]}, "tid": {self.tid_of_thread[number]}'
             if first[row]:
                 names = self.source.flow_names([flow])
             what = json.dumps(names.get(flow) or "flow")
@@ -95,7 +110,7 @@ class _Events:
 
     def _thread(self, number: int, thread: TraceThread) -> Iterator[str]:
         self.number = number
-        place = f'"pid": {self.pid_of_thread[number]}, "tid": {thread.row.tid}'
+        place = f'"pid": {self.pid_of_thread[number]}, "tid": {self.tid_of_thread[number]}'
         ids = np.zeros(0, np.int64)
         for depth, (lane, nested) in enumerate(zip(thread.lanes, nested_events(thread), strict=True)):
             ids = self._asynchronous_ids(thread, depth, nested, ids)

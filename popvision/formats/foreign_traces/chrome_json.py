@@ -72,7 +72,7 @@ def read_chrome_json(path: Path, unit: str = "us") -> Recording:
     recording.left_out.update({what: number for what, number in losses.items() if number})
     repaired = {NO_NUMBERS: stream.constants, FURTHER_DOCUMENTS: stream.documents - 1}
     recording.repaired.update({what: number for what, number in repaired.items() if number > 0})
-    recording.base_ns, recording.epoch_ns = _bases(stream.facts)
+    recording.base_ns, recording.epoch_ns = _bases(stream.facts, recording)
     recording.samples, recording.unit = _measures(stream.facts)
     recording.rank = _rank(stream.facts)
     recording.problem, recording.is_open = stream.problem, stream.is_open
@@ -87,12 +87,15 @@ def _in_nanoseconds(path: Path) -> str:
     )
 
 
-def _bases(facts: dict[str, Any]) -> tuple[int, int]:
+def _bases(facts: dict[str, Any], recording: Recording) -> tuple[int, int]:
     """PyTorch's base, of which newer traces count all times and older ones none, and ours, from which all count."""
     other = facts.get("otherData")
     begin = other.get("begin_ns") if isinstance(other, dict) else None
-    bases = [nanoseconds(value, 1) or 0 for value in (facts.get("baseTimeNanoseconds"), begin)]
-    pytorch, ours = (base if base > 0 else 0 for base in bases)
+    values = (facts.get("baseTimeNanoseconds"), begin)
+    bases = [nanoseconds(value, 1) for value in values]
+    if unread := sum(base is None and value is not None for base, value in zip(bases, values, strict=True)):
+        recording.left_out["bases of all times that are no times, not added"] = unread
+    pytorch, ours = (max(base or 0, 0) for base in bases)
     return pytorch, 0 if pytorch else ours
 
 

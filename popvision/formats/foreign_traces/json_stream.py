@@ -55,7 +55,13 @@ _LAST_BRACKET = re.compile(r"\](?=[\s}]*\Z)")
 _C_NUMBER = re.compile(r"(?<=[:,\[\s])([-+]?)(nan(?:\([^)\"]*\))?|inf(?:inity)?)(?=\s*[,\]}])", re.IGNORECASE)
 
 
-_WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+def encoding_of(head: bytes) -> str:
+    """The encoding of JSON by its first bytes: a mark, or zeros beside two characters of ASCII; UTF-8 without any."""
+    if head.startswith(codecs.BOM_UTF16_LE) or (head[1:4:2] == b"\0\0" and 0 not in head[0:4:2]):
+        return "utf-16-le"
+    if head.startswith(codecs.BOM_UTF16_BE) or (head[0:4:2] == b"\0\0" and 0 not in head[1:4:2]):
+        return "utf-16-be"
+    return "utf-8"
 
 
 class _BrokenError(Exception):
@@ -107,9 +113,9 @@ class JsonTraceStream:
             raise FormatError(self.problem)
 
     def _decoded(self, parts: Iterator[bytes]) -> Iterator[str]:
-        """Pieces of text in the encoding that the first bytes say, UTF-8 without any."""
+        """Pieces of text in the encoding that the first bytes say."""
         first = next(parts, b"")
-        encoding = _WIDE.get(first[:2], "utf-8")
+        encoding = encoding_of(first)
         decoder = codecs.getincrementaldecoder(encoding)("replace")
         given = "\ufffd".encode(encoding)  # a text may hold the sign itself
         part: bytes | None = first

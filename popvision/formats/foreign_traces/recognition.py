@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from popvision.formats.errors import FormatError
+from popvision.formats.foreign_traces.json_stream import encoding_of
 from popvision.formats.foreign_traces.packed import is_packed, unpacked
 from popvision.formats.foreign_traces.perfetto import PACKET_TAG, CutError, varint
 
@@ -53,6 +54,8 @@ _KEYS: dict[tuple[bytes, ...], Kind] = {
     (b'"head"', b'"functionName"'): "cpuprofile",
 }
 
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 #: Packets that are walked, and the largest number of a field: those of TracePacket end below it.
@@ -65,6 +68,7 @@ _OTHERS = {
     _DATABASE: "an SQLite database",
     b"\x7fELF": "an ELF file",
     b"!<arch>\n": "an ar archive",
+    b"PK\x05\x06": "a zip of no file",
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture",
     b"{": "JSON without events",
@@ -138,8 +142,9 @@ def _document_kind(head: bytes) -> Kind:
 
 
 def _kind(head: bytes) -> Kind:
-    is_wide = head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    text = head[2:].replace(b"\0", b"") if is_wide else head
+    text = head
+    if encoding_of(head) != "utf-8":
+        text = head[2 if head.startswith(_MARKS) else 0 :].replace(b"\0", b"")
     if text.lstrip(_BLANKS)[:1] in (b"{", b"["):
         return "chrome"
     return "perfetto" if _is_perfetto(head) else ""
