@@ -134,9 +134,7 @@ def section(rows: list[dict[str, object]], events: int, large: int, start: float
         "where the row does not say another number; processor time of a "
         f"process that opens the file and sums up every label, Python's start and pandas included ({start:.1f} s). The "
         f"first reading imports, the next one opens what was kept. {machine_sentence()} What peers take for the same "
-        "events stands in the section on other viewers, which read all of the file each time. Perfetto's documentation "
-        "says that a browser's tab may take 2 GB, and an uncompressed trace 2 to 4 times its size in memory "
-        "(perfetto.dev/docs/visualization/large-traces).",
+        "events stands in the section on other viewers, which read all of the file each time.",
         "",
         "| trace | file (MB) | first (s) | again (s) | memory of the first (MiB) |",
         "| --- | ---: | ---: | ---: | ---: |",

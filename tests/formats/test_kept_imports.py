@@ -177,7 +177,8 @@ def killed_process(path: Path, program: str) -> list[Path]:
     environment = os.environ | {"TMPDIR": str(path.parent), "POPVISION_TRACE_CACHE": "off"}
     libraries = "import os, sys; from popvision.analysis.trace.source import TraceSource; "
     code = libraries + "from popvision.formats.foreign_traces import importing; " + program
-    assert subprocess.run([sys.executable, "-c", code, path], env=environment, check=False).returncode == -9
+    command = [sys.executable, "-c", code, path]
+    assert subprocess.run(command, env=environment, check=False, stderr=subprocess.PIPE).returncode == -9
     return list(path.parent.glob("popvision-trace-*"))
 
 
@@ -187,12 +188,21 @@ def test_a_killed_process_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     assert killed_process(path, read + "os.kill(os.getpid(), 9)") == []
 
 
-def test_what_a_process_left_that_was_killed_while_it_imported_goes_with_the_next(tmp_path: Path, folder: Path) -> None:
+def test_a_process_that_is_killed_while_it_imports_leaves_nothing(tmp_path: Path, folder: Path) -> None:
     path = write(tmp_path / "t.json")
-    is_killed = "importing.finalise_closed = lambda writer: os.kill(os.getpid(), 9); TraceSource(sys.argv[1])"
-    assert len(killed_process(path, is_killed)) == 1
-    assert TraceSource(path).events == 1
-    assert list(tmp_path.glob("popvision-trace-*")) == []
+    folders = "from pathlib import Path; folder = Path(sys.argv[1]).parent; "
+    is_killed = "assert len([*folder.glob('popvision-trace-*/*')]) > 1; os.kill(os.getpid(), 9)"
+    program = f"{folders}importing.finalise_closed = lambda writer: exec({is_killed!r}); TraceSource(sys.argv[1])"
+    assert killed_process(path, program) == []
+
+
+def test_what_is_left_all_the_same_goes_with_the_next_trace(tmp_path: Path, folder: Path) -> None:
+    left = tmp_path / "popvision-trace-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "trace.pvti").touch()
+    assert TraceSource(write(tmp_path / "t.json")).events == 1
+    assert not left.exists()
 
 
 def test_threads_take_turns_at_an_import_that_is_not_kept(tmp_path: Path, folder: Path) -> None:

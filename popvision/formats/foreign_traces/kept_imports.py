@@ -8,8 +8,8 @@ together take at most MOST_BYTES or a tenth of the disk; those that were not ope
 
 A file that changed within the last seconds may change again within one tick of its clock, and is imported into a
 temporary file, as all are where the folder cannot be written or POPVISION_TRACE_CACHE is "off". That one is removed as
-soon as it is open, so that a process that is killed leaves nothing; what is left of one that is killed while it imports
-goes with the next trace that is opened."""
+soon as it is open, so that a process that is killed leaves nothing. What is left of one that is killed while it imports
+is removed by a shell that waits for its end, and where that was killed too by the next opening of a trace."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -178,7 +179,8 @@ def _kept_problems(folder: Path) -> Iterator[None]:
 
 
 class _OwnFolder:
-    """A folder of this process alone, whose lock tells others that it is in use."""
+    """A folder of this process alone, whose lock tells others that it is in use. A shell, which reads from a pipe of
+    this process until there is none, removes it when the process was killed."""
 
     def __init__(self, parent: Path) -> None:
         _remove_leftovers(parent)
@@ -186,11 +188,17 @@ class _OwnFolder:
         self.trace = Path(self._folder.name, "trace.pvti")
         self._lock = Path(self._folder.name, "lock").open("w")  # noqa: SIM115 -- as long as the folder
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        command = ["/bin/sh", "-c", 'read -r line; rm -rf -- "$1"', "sh", self._folder.name]
+        # Who waits for the end of this process's errors waits for it, too.
+        self._guard = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd="/", start_new_session=True
+        )
 
     def remove(self) -> None:
         """Remove it with all that it holds."""
         self._lock.close()
         self._folder.cleanup()
+        self._guard.communicate()
 
 
 def _remove_leftovers(parent: Path) -> None:
