@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -33,6 +34,8 @@ from simulator.poplar import Device, Target, compileGraph
 
 #: of descent where no optimizer is given
 _RATE = 0.01
+#: seconds of processor time after which a line tells what is known by then
+_ANSWER_SECONDS = 60.0
 
 
 class _WithLoss(torch.nn.Module):
@@ -121,7 +124,8 @@ def profile(
     `loss` the module's own loss counts). Otherwise it infers. `target` is "ipu1", "ipu2" or "ipu21", with `tiles` tiles
     if given. The report lies in `folder`, or in one that goes with the object returned. Its cycles are those of the
     step: what goes to the device once (weights, seed, rates) is told by a line on stderr. Further lines tell what is
-    being done, the first after a second.
+    being done, the first after a second. After 60 s of processor time one tells what is known of the graph by then, its
+    size and its memory; the step goes on.
 
     A module that does not fit into memory gives a report of its memory, without an execution. Lines on stderr say what
     is missing on which tile, which modules take most at the peak, and the largest batch and availableMemoryProportion
@@ -135,7 +139,7 @@ def profile(
     step = _Step(module, inputs, named, loss, optimizer, _device(target, tiles))
     path = Path(tempfile.mkdtemp(prefix="popvision-")) if folder is None else Path(folder)
     try:
-        with ProgressLines("simulator.profile") as progress:
+        with ProgressLines("simulator.profile", _ANSWER_SECONDS) as progress:
             problem = _run_step(step, path, progress)
         report = open_report(path)
         if problem:
@@ -202,6 +206,7 @@ def _run_step(step: _Step, path: Path, progress: ProgressLines) -> str:
     optimizer = step.described_optimizer()
     progress.say(f"building the graph of {len(captured.program.operators)} operators")
     lowered = step.lowered(captured)
+    progress.know(_known_of(lowered, step.batch()))
     executable = compileGraph(lowered.graph, list(lowered.programs), options, progress.phase)
     program = DeviceProgram(executable, lowered.interface, options)
     progress.say("running the step")
@@ -227,6 +232,26 @@ def _run_step(step: _Step, path: Path, progress: ProgressLines) -> str:
     program.run("step")
     program.close()
     return ""
+
+
+def _known_of(lowered: Lowered, batch: int) -> str:
+    """What a graph tells before it is compiled."""
+    store, target = lowered.graph.store, lowered.graph.getTarget()
+    vertices = sum(len(block) for block in store.blocks)
+    ends, tiles = store.mapping_table()
+    columns = store.variables
+    holders = np.flatnonzero(np.array(columns.numel))
+    bases, sizes = np.array(columns.base)[holders], np.array([type_.size for type_ in columns.type])[holders]
+    begin = np.append(0, ends[:-1])
+    size = (ends - begin) * sizes[np.searchsorted(bases, begin, side="right") - 1]
+    taken = np.bincount(tiles[tiles >= 0], size[tiles >= 0], target.getNumTiles()).astype(np.int64)
+    fullest = int(taken.argmax())
+    return (
+        f"The graph of batch {batch} has {len(store.compute_set_names):,} compute sets, {vertices:,} vertices and "
+        f"{len(holders):,} variables of {int(taken.sum()):,} bytes, {int(taken[fullest]):,} of them on tile {fullest}, "
+        f"the fullest, which has {target.getBytesPerTile():,}; variables that are never live together will share "
+        "memory. Its cycles are not known before it is compiled; a smaller batch is compiled sooner."
+    )
 
 
 def _device(name: str, tiles: int | None) -> Device:

@@ -30,7 +30,15 @@ from simulator.base import regions
 from simulator.compiler.ir.accesses import Accesses, elements_of
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
-from simulator.compiler.lowering.landing import Landing, fills_words, land, stretches
+from simulator.compiler.lowering.landing import (
+    Landing,
+    Stretches,
+    fills_words,
+    land,
+    landing_of,
+    nothing_lands,
+    stretches,
+)
 from simulator.compiler.lowering.operand_pieces import Unmapped, check_mapped
 from simulator.compiler.lowering.packing import Packing, pack
 from simulator.machine import exchange as fabric
@@ -55,6 +63,15 @@ SELF_SENT_SLACK = 32
 
 
 @dataclass(frozen=True)
+class Sending:
+    """How the rows of a transfer lie: byte offsets at their senders, `_places` at their receivers, and stretches."""
+
+    source: Int64Array
+    places: tuple[Int64Array, Int64Array, BoolArray]
+    stretches: Stretches
+
+
+@dataclass(frozen=True)
 class CopyArrangement:
     transfer: Transfer
     arrivals: Arrivals
@@ -65,6 +82,7 @@ class CopyArrangement:
     filled: Runs  #: constants that tiles write
     landing: Landing  #: rows of `sent` that are unpacked after the exchange
     packing: Packing | None = None  #: rows of `sent` that are packed before it
+    sending: Sending | None = None  #: of `sent`, of which `pack_copy` takes what it packs; None for no rows
 
     @property
     def copies(self) -> list[LocalCopy]:
@@ -104,24 +122,32 @@ def arrange_copy(
     on_tile = ~self_sending[tile]
     runs = Runs(every, to)
     sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
-    arrivals, landing = land(sent.transfer, sender_offsets(sent.transfer, emap), *_places(sent, emap), ipu_of_tile)
+    sending = _sending(sent, emap, ipu_of_tile)
+    arrivals, landing = nothing_lands(tiles) if sending is None else landing_of(sending.stretches, tiles)
     moved = _per_tile(tile[on_tile], size[on_tile], tiles) + landing.moved
     count = np.bincount(tile[on_tile], minlength=tiles).astype(np.int64) + landing.runs
     filled = _per_tile(every.dst[fill], every.bytes[fill], tiles)
     local = LocalCopy(moved, count, np.zeros(tiles, np.int64), filled)
     accesses = _within_tiles(copied, filling, sent.take(landing.rows))
-    return CopyArrangement(sent.transfer, arrivals, local, accesses, sent, copied, filling, landing)
+    return CopyArrangement(sent.transfer, arrivals, local, accesses, sent, copied, filling, landing, sending=sending)
 
 
-def pack_copy(plain: CopyArrangement, emap: ElementMap, ipu_of_tile: Int64Array) -> CopyArrangement | None:
-    """The same copy with what its senders may pack; None where they pack nothing."""
-    if not plain.landing.rows.any():
+def _sending(sent: Runs, emap: ElementMap, ipu_of_tile: Int64Array) -> Sending | None:
+    if not len(sent.transfer):
         return None
-    sent, source, places = plain.sent, sender_offsets(plain.sent.transfer, emap), _places(plain.sent, emap)
-    packing = pack(sent.transfer, stretches(sent.transfer, source, *places, ipu_of_tile), plain.local)
+    source, places = sender_offsets(sent.transfer, emap), _places(sent, emap)
+    return Sending(source, places, stretches(sent.transfer, source, *places, ipu_of_tile))
+
+
+def pack_copy(plain: CopyArrangement, ipu_of_tile: Int64Array) -> CopyArrangement | None:
+    """The same copy with what its senders may pack; None where they pack nothing."""
+    sent, sending = plain.sent, plain.sending
+    if sending is None or not plain.landing.rows.any():
+        return None
+    packing = pack(sent.transfer, sending.stretches, plain.local)
     if packing is None:
         return None
-    arrivals, landing = land(sent.transfer, packing.sent_from(source), *places, ipu_of_tile)
+    arrivals, landing = land(sent.transfer, packing.sent_from(sending.source), *sending.places, ipu_of_tile)
     moved = plain.local.moved - plain.landing.moved + landing.moved
     runs = plain.local.runs - plain.landing.runs + landing.runs
     return replace(
@@ -131,6 +157,7 @@ def pack_copy(plain: CopyArrangement, emap: ElementMap, ipu_of_tile: Int64Array)
         accesses=_within_tiles(plain.near, plain.filled, sent.take(landing.rows)),
         landing=landing,
         packing=packing,
+        sending=None,
     )
 
 

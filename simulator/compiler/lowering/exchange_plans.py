@@ -224,7 +224,7 @@ class ExchangePlans:
     def _cheaper(self, plain: CopyArrangement) -> tuple[CopyArrangement, Exchanges]:
         """A copy as it is, or with what its senders may pack: what costs less."""
         exchange = self._exchange(plain.transfer, plain.arrivals)
-        packed = pack_copy(plain, self.emap, self.machine.ipu_of_tile)
+        packed = pack_copy(plain, self.machine.ipu_of_tile)
         if packed is None:
             return plain, exchange
         return _cheapest([plain, packed], [exchange, self._exchange(packed.wire(self.emap), packed.arrivals)])

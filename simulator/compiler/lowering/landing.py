@@ -66,20 +66,27 @@ def land(
 ) -> tuple[Arrivals, Landing]:
     """Choose the rows that land. Row i of the transfer lies `source[i]` bytes into the memory of its sender's variable
     and goes `target[i]` bytes into the memory of `variable[i]` on its receiver, whose `last` bytes it may be."""
-    tiles, rows = len(ipu_of_tile), len(transfer)
-    none = np.zeros(tiles, np.int64)
-    if rows == 0:
-        empty = np.zeros(0, np.bool_)
-        return Arrivals(np.zeros(0, np.int64), empty), Landing(empty, np.zeros(0, np.int64), none, none, none)
-    s = stretches(transfer, source, variable, target, last, ipu_of_tile)
+    if not len(transfer):
+        return nothing_lands(len(ipu_of_tile))
+    return landing_of(stretches(transfer, source, variable, target, last, ipu_of_tile), len(ipu_of_tile))
+
+
+def nothing_lands(tiles: int) -> tuple[Arrivals, Landing]:
+    """What `land` gives for a transfer without rows."""
+    none, empty = np.zeros(tiles, np.int64), np.zeros(0, np.bool_)
+    return Arrivals(np.zeros(0, np.int64), empty), Landing(empty, np.zeros(0, np.int64), none, none, none)
+
+
+def landing_of(s: Stretches, tiles: int) -> tuple[Arrivals, Landing]:
+    """What `land` gives for the rows of these stretches."""
     order, src, dst, size, at, fragment = s.order, s.src, s.dst, s.size, s.at, s.fragment
     head, number, length, landing = s.head, s.number, s.length, s.landing
     words = words_of_rows(at, size, head, number)
     begins = fragment & ~landing[number]
     place_of_stretch, buffer, first = _stack(src[head], dst[head], at[head], length, landing, tiles)
     begins[head[first]] = True
-    back = np.empty(rows, np.int64)
-    back[order] = np.arange(rows)
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
     lands = landing[number]
     place = place_of_stretch[number] + at - at[head][number]
     moved = np.bincount(dst[lands], weights=size[lands], minlength=tiles).astype(np.int64)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 import time
@@ -50,12 +51,16 @@ class CompilationBar:
 
 
 class ProgressLines:
-    """While it is open a line says what is being done: after a second, and with pauses twice as long after each."""
+    """While it is open a line says what is being done: after a second, and with pauses twice as long after each.
 
-    _FIRST, _LONGEST = 1.0, 30.0
+    After `limit` seconds of processor time a line answers what is known by then (`know`), once; the work goes on."""
 
-    def __init__(self, title: str) -> None:
+    _FIRST, _LONGEST, _SHORTEST = 1.0, 30.0, 0.5
+
+    def __init__(self, title: str, limit: float = math.inf, clock: Callable[[], float] = time.process_time) -> None:
         self._title, self._doing, self._over = title, "", threading.Event()
+        self._known, self._clock = "", clock
+        self._limit, self._answer_at = limit, clock() + limit
         self._speaker = threading.Thread(target=self.speak, args=(self._over.wait,), daemon=True)
 
     def __enter__(self) -> ProgressLines:
@@ -70,6 +75,10 @@ class ProgressLines:
         """What is being done from now on."""
         self._doing = doing
 
+    def know(self, sentence: str) -> None:
+        """What is known from now on, for the answer at the limit."""
+        self._known = sentence
+
     def phase(self, done: int, total: int) -> None:
         """The progress of a compilation."""
         self.say(f"compiling, {done} of {total} phases done")
@@ -77,9 +86,20 @@ class ProgressLines:
     def speak(self, ends_within: Callable[[float], bool]) -> None:
         """Write lines until the work ends; `ends_within` waits so many seconds for that."""
         begun, pause = time.monotonic(), self._FIRST
-        while not ends_within(pause):
-            pause = min(2 * pause, self._LONGEST)
-            print(f"{self._title}: {self._doing} ({time.monotonic() - begun:.0f} s)", file=sys.stderr, flush=True)
+        while True:
+            left = max(self._answer_at - self._clock(), self._SHORTEST)
+            if ends_within(min(left, pause)):
+                return
+            if left >= pause:
+                pause = min(2 * pause, self._LONGEST)
+                self._write(f"{self._doing} ({time.monotonic() - begun:.0f} s)")
+            elif self._clock() >= self._answer_at:
+                self._answer_at = math.inf
+                known = self._known or "Nothing is known yet."
+                self._write(f"{self._limit:.0f} s of processor time are over, {self._doing}. {known}")
+
+    def _write(self, line: str) -> None:
+        print(f"{self._title}: {line}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

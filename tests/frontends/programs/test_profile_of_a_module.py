@@ -13,6 +13,7 @@ from torch import nn
 
 import simulator
 from simulator.frontends.session.progress import ProgressLines
+from simulator.frontends.torchvision import models
 from simulator.poplar import poplar_error
 
 
@@ -66,6 +67,56 @@ def test_lines_of_progress_come_less_and_less_often(capsys: pytest.CaptureFixtur
     assert [line.rpartition(" (")[0] for line in said] == [
         f"simulator.profile: compiling, {done} of 9 phases done" for done in range(1, 8)
     ]
+
+
+def test_at_its_limit_a_line_tells_what_is_known_once(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds, waits = [0.0], list[float]()
+    lines = ProgressLines("simulator.profile", 5.0, lambda: seconds[0])
+    lines.say("compiling")
+    lines.know("The graph has 3 vertices.")
+
+    def ends_within(wait: float) -> bool:
+        waits.append(wait)
+        seconds[0] += wait
+        return len(waits) == 6
+
+    lines.speak(ends_within)
+    assert waits == [1, 2, 2, 4, 8, 16]
+    said = [line.rpartition(" (")[0] or line for line in capsys.readouterr().err.splitlines()]
+    answer = "simulator.profile: 5 s of processor time are over, compiling. The graph has 3 vertices."
+    assert said == ["simulator.profile: compiling"] * 2 + [answer] + ["simulator.profile: compiling"] * 2
+
+
+def test_a_step_that_takes_longer_tells_the_size_of_its_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: list[str] = []
+    monkeypatch.setattr(ProgressLines, "know", lambda lines, sentence: known.append(sentence))
+    simulator.profile(network(), torch.randn(4, 8), tiles=8)
+    (sentence,) = known
+    sizes = re.search(r"batch 4 has ([\d,]+) compute sets, ([\d,]+) vertices and ([\d,]+) variables of", sentence)
+    assert sizes is not None
+    assert all(int(size.replace(",", "")) > 0 for size in sizes.groups())
+    weights = sum(parameter.numel() for parameter in network().parameters())
+    bytes_ = re.findall(r"variables of ([\d,]+) bytes, ([\d,]+) of .* has ([\d,]+);", sentence)[0]
+    total, fullest, capacity = (int(size.replace(",", "")) for size in bytes_)
+    assert 4 * weights <= total <= 8 * fullest < 8 * capacity
+
+
+@pytest.mark.long
+def test_a_training_step_of_resnet18_is_profiled(capsys: pytest.CaptureFixture[str]) -> None:
+    torch.manual_seed(0)
+    labels = torch.randint(0, 1000, (4,))
+    report = simulator.profile(
+        models.resnet18(),
+        torch.randn(4, 3, 224, 224),
+        loss=lambda out: nn.functional.cross_entropy(out, labels),
+        search_seconds=0,
+    )
+    rows = report.operations(layer="poptorch").set_index("name")["total_cycles"]
+    assert rows["model/layer1/0/conv1/ConvGrad"] > 0
+    assert len(report.tiles()) == 1472
+    assert re.match(r"simulator\.profile: .* \([12] s\)$", capsys.readouterr().err.splitlines()[0])
 
 
 def test_training_has_gradients_and_updates() -> None:
