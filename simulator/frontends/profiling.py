@@ -207,6 +207,7 @@ def _run_step(step: _Step, path: Path, progress: ProgressLines) -> str:
     progress.say(f"building the graph of {len(captured.program.operators)} operators")
     lowered = step.lowered(captured)
     progress.know(_known_of(lowered, step.batch()))
+    progress.say("compiling")
     executable = compileGraph(lowered.graph, list(lowered.programs), options, progress.phase)
     program = DeviceProgram(executable, lowered.interface, options)
     progress.say("running the step")

@@ -31,7 +31,7 @@ ALL = slice(None)
 class View:
     """A view of elements of one graph. What it selects never changes; computing `regions` may simplify its form."""
 
-    __slots__ = ("_elements", "_pieces", "shape", "start", "store", "strides", "variable")
+    __slots__ = ("_elements", "_pieces", "_repeats", "shape", "start", "store", "strides", "variable")
     store: GraphStore
     shape: Ints
     start: int  #: the first element of a strided view, -1 of other forms
@@ -39,6 +39,7 @@ class View:
     variable: int  #: the only variable of the view, -1 = several or none
     _pieces: Regions | None
     _elements: Int64Array | None
+    _repeats: bool | None  #: whether some element occurs more than once, None = not asked so far
 
     # ---- making ------------------------------------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ class View:
         view.shape = shape
         view.start = store.variables.base[variable]
         view.strides = row_major(shape)
-        view._pieces = view._elements = None
+        view._pieces = view._elements = view._repeats = None
         return view
 
     @staticmethod
@@ -61,7 +62,7 @@ class View:
         view.store = None  # type: ignore[assignment]  # of no graph, as `valid` says
         view.shape = ()
         view.start = view.variable = -1
-        view.strides = view._pieces = view._elements = None
+        view.strides = view._pieces = view._elements = view._repeats = None
         return view
 
     def with_strides(self, start: int, shape: Ints, strides: Ints) -> View:
@@ -72,7 +73,7 @@ class View:
         view.shape = shape
         view.start = start
         view.strides = strides
-        view._pieces = view._elements = None
+        view._pieces = view._elements = view._repeats = None
         return view
 
     def with_pieces(self, shape: Ints, pieces: Regions, variable: int) -> View:
@@ -152,7 +153,9 @@ class View:
             if 0 in self.strides and 0 not in self.shape:
                 return any(s == 0 and n > 1 for s, n in zip(self.strides, self.shape, strict=True))
             return False  # strides come from slicing and permuting a dense array, which never alias
-        return regions.overlap_themselves(*self.regions())
+        if self._repeats is None:
+            self._repeats = regions.overlap_themselves(*self.regions())
+        return self._repeats
 
     def intersects(self, other: View) -> bool:
         """Whether the two views share an element."""

@@ -85,15 +85,16 @@ class ProgressLines:
 
     def speak(self, ends_within: Callable[[float], bool]) -> None:
         """Write lines until the work ends; `ends_within` waits so many seconds for that."""
-        begun, pause = time.monotonic(), self._FIRST
+        begun, pause, waited = time.monotonic(), self._FIRST, 0.0
         while True:
-            left = max(self._answer_at - self._clock(), self._SHORTEST)
-            if ends_within(min(left, pause)):
+            wait = min(pause - waited, max(self._answer_at - self._clock(), self._SHORTEST))
+            if ends_within(wait):
                 return
-            if left >= pause:
-                pause = min(2 * pause, self._LONGEST)
+            waited += wait
+            if waited >= pause:
+                pause, waited = min(2 * pause, self._LONGEST), 0.0
                 self._write(f"{self._doing} ({time.monotonic() - begun:.0f} s)")
-            elif self._clock() >= self._answer_at:
+            if self._clock() >= self._answer_at:
                 self._answer_at = math.inf
                 known = self._known or "Nothing is known yet."
                 self._write(f"{self._limit:.0f} s of processor time are over, {self._doing}. {known}")

@@ -81,7 +81,7 @@ def test_at_its_limit_a_line_tells_what_is_known_once(capsys: pytest.CaptureFixt
         return len(waits) == 6
 
     lines.speak(ends_within)
-    assert waits == [1, 2, 2, 4, 8, 16]
+    assert waits == [1, 2, 2, 2, 8, 16]
     said = [line.rpartition(" (")[0] or line for line in capsys.readouterr().err.splitlines()]
     answer = "simulator.profile: 5 s of processor time are over, compiling. The graph has 3 vertices."
     assert said == ["simulator.profile: compiling"] * 2 + [answer] + ["simulator.profile: compiling"] * 2
