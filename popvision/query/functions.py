@@ -56,7 +56,6 @@ class ArrayFunctions:
             "graph_variable_rows": (0, self._graph_variables),
             "live_range_rows": (0, self._live_ranges),
             "live_variable_rows": (1, self._live_variables),
-            "operation_rows": (0, self._operations),
             "operation_programs": (0, self._operation_programs),
             "physical_tile": (1, self._physical_tile),
             "question_rows": (1, self._question_rows),
@@ -166,14 +165,6 @@ class ArrayFunctions:
         count = offsets[1:] - offsets[:-1]
         owner = np.repeat(np.arange(len(count)), count)
         return json.dumps(list(zip(owner.tolist(), classes.starts.tolist(), classes.ends.tolist(), strict=True)))
-
-    def _operations(self) -> str:
-        from popvision.analysis.operations.table import operation_table
-        from popvision.analysis.report.figure_titles import viewer_frame
-
-        table = viewer_frame(operation_table(self._source)).astype(object)
-        table = table.where(table.notna(), None)
-        return json.dumps([dict(zip(table.columns, row, strict=True)) for row in table.to_numpy().tolist()])
 
     def _operation_programs(self) -> str:
         from popvision.analysis.operations.owners import owners

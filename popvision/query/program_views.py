@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popvision.query.view import view
-from popvision.questions import exchange, operations, programs, vertices
+from popvision.questions import exchange, programs, vertices
 
 PROGRAMS = (
     view(
@@ -151,30 +151,6 @@ PROGRAMS = (
         value | value | | cycles or bytes of a term; of a fact as its text says
         source | source | | provenance and formula
         """,
-    ),
-    view(
-        "operation_list",
-        "Calls of PopLibs (else of the most frequent layer), most cycles first; rows add up to the report's totals.",
-        "json_each(operation_rows()) j",
-        """
-        name | j.value ->> '$.name'
-        context | j.value ->> '$.context'
-        total_cycles | j.value ->> '$.cycles'
-        apart_cycles | j.value ->> '$.cycles_apart'
-        code_bytes | j.value ->> '$.code'
-        flops | j.value ->> '$.flops'
-        received_bytes | j.value ->> '$.received'
-        sent_bytes | j.value ->> '$.sent'
-        always_live_bytes | j.value ->> '$.always_live'
-        not_always_live_bytes | j.value ->> '$.not_always_live'
-        peak_live_bytes | j.value ->> '$.live_at_peak'
-        programs | j.value ->> '$.programs'
-        compute_sets | j.value ->> '$.compute_sets'
-        variables | j.value ->> '$.variables'
-        first_index | j.value ->> '$.first_index'
-        last_index | j.value ->> '$.last_index'
-        """,
-        of=operations.OPERATIONS,
     ),
     view(
         "operation_members",

@@ -67,7 +67,7 @@ QUESTIONS = (
     ),
     Question(
         "Operations by cycles",
-        "select name, context, total_cycles, received_bytes, peak_live_bytes, flops\nfrom operation_list\n"
+        "select name, context, total_cycles, received_bytes, peak_live_bytes, flops\nfrom operations\n"
         "order by total_cycles desc\nlimit 50",
     ),
     Question(

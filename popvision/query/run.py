@@ -16,7 +16,7 @@ from popvision.formats.profile.schema import TABLES
 from popvision.query.answer import TOO_MUCH_MEMORY, Answer, Limits, column_names, take_rows
 from popvision.query.functions import ArrayFunctions
 from popvision.query.guard import check_statement, lock
-from popvision.query.views import VIEWS
+from popvision.query.views import RENAMED, VIEWS
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -127,6 +127,8 @@ def _explain_error(
     missing = text.removeprefix("no such table: ").removeprefix("temp.")
     if missing in session.absent:
         return NotRecordedError(f"This report cannot provide the view {missing}: {session.absent[missing]}.")
+    if missing in RENAMED:
+        return FormatError(f"The view {missing} is called {RENAMED[missing]}.")
     if text.startswith("no such table"):
         return FormatError(f"{text[0].upper()}{text[1:]}; the views are {', '.join(VIEWS)}.")
     return FormatError(f"The query cannot be run: {text}.")

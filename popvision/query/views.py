@@ -28,6 +28,10 @@ WRITTEN = {
 }
 
 
+#: View of before -> the view that has its rows.
+RENAMED = {"operation_list": "operations"}
+
+
 def _question_view(question: Question[Any, Any]) -> View:
     """The rows of a question with its defaults, by the SQL function `question_rows`."""
     columns = tuple(

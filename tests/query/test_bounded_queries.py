@@ -87,7 +87,7 @@ def test_many_rows_come_in_their_order() -> None:
 def test_what_is_not_recorded_keeps_its_exception(tmp_path: Path) -> None:
     path = write_tiny(tmp_path / "r")
     with pytest.raises(NotRecordedError, match="outputDebugInfo"):
-        ask(path, "select * from operation_list")
+        ask(path, "select * from operations")
     with pytest.raises(FormatError, match="No such table: tyles"):
         ask(path, "select * from tyles")
 

@@ -173,7 +173,7 @@ def test_programs_exchanges_and_vertices(source: ReportSource, frames: OpenedRep
 def test_operations(source: ReportSource, frames: OpenedReport) -> None:
     table = frames.operations()
     columns = "name, total_cycles, received_bytes, sent_bytes, always_live_bytes, peak_live_bytes, programs, variables"
-    found = rows(source, f"select {columns} from operation_list")
+    found = rows(source, f"select {columns} from operations")
     assert [list(row) for row in found] == table[columns.split(", ")].to_numpy().tolist()
     members = dict(rows(source, "select context, count(*) from operation_members group by 1"))
     known = table[table.context.notna() & (table.programs > 0)]
@@ -216,6 +216,8 @@ def test_what_a_foreign_report_lacks_is_said(tmp_path: Path) -> None:
         run_query(source, "select * from tiles")
     with pytest.raises(NotRecordedError, match="view cycles_by_tile: no such table"):
         run_query(source, "select * from cycles_by_tile")
+    with pytest.raises(FormatError, match=r"^The view operation_list is called operations\.$"):
+        run_query(source, "select * from operation_list")
     with pytest.raises(FormatError, match="No such table: tyles; the views are report_facts"):
         run_query(source, "select * from tyles")
 
@@ -223,5 +225,5 @@ def test_what_a_foreign_report_lacks_is_said(tmp_path: Path) -> None:
 def test_operations_without_debug_information(tmp_path: Path) -> None:
     source = ReportSource(write_tiny(tmp_path / "r"))
     with pytest.raises(NotRecordedError, match="outputDebugInfo"):
-        run_query(source, "select * from operation_list")
+        run_query(source, "select * from operations")
     assert run_query(source, "select count(*) from program_list").rows == [(4,)]

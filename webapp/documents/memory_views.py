@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.lowered import lowered_table
 from popvision.analysis.memory.usage import breakdown, memory_by_tile
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure_titles import opened_frame, viewer_frame
+from popvision.analysis.report.figure import Table as FigureTable
+from popvision.analysis.report.figure_titles import field_of, figure_title, heading, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.summary.facts import run_rows, summarise
 from popvision.analysis.summary.headline import headline
+from webapp.components.figure_columns import KINDS
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Facts, Field, Note, Table
@@ -42,6 +45,20 @@ def frame_table(title: str, frame: pd.DataFrame, fields: list[Field], most: int 
     cut = frame[names].head(most).astype(object)
     rows = cut.where(pd.notna(cut), None).to_dict("records")
     return Table(title, fields, [{str(k): v for k, v in row.items()} for row in rows], len(frame))
+
+
+def figure_table(
+    title: str, table: FigureTable, ids: Sequence[str], names: Mapping[str, str], most: int = MOST_ROWS
+) -> Table:
+    """The first rows of some figures of a table, with headings and help of the catalogue. `names` are the kinds of the
+    figures that are names in the report."""
+    shown = [figure for id in ids for figure in table if figure.id == id]
+    fields = [
+        Field(field_of(table, figure), heading(table, figure), names.get(figure.id, KINDS[figure.unit]), hint)
+        for figure in shown
+        for hint in [figure_title(table.id, figure.id).hint]
+    ]
+    return frame_table(title, viewer_frame(FigureTable(table.id, shown)), fields, most)
 
 
 def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
@@ -153,20 +170,13 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
 
 
 def _tiles(context: ViewContext, tiles: tuple[int, ...]) -> list[Block]:
-    fields = [
-        Field("Variable", "Variable", "variable"),
-        Field("Category", "Category"),
-        Field("Region", "Region"),
-        Field("Address", "Address", "integer"),
-        Field("Bytes", "Bytes", "bytes"),
-        Field("Live", "Live"),
-    ]
+    ids = ("variable_name", "category", "region", "address", "size_bytes", "live")
     blocks: list[Block] = []
     for tile in tiles[:MOST_TILES]:
         try:
-            frame = viewer_frame(lowered_table(context.source, tile))
-            frame = frame.sort_values("Bytes", ascending=False, kind="stable")
-            blocks.append(frame_table(f"Allocations of tile {tile:,}", frame, fields))
+            table = lowered_table(context.source, tile)
+            table = table.take(np.argsort(-np.asarray(table["size_bytes"]), kind="stable"))
+            blocks.append(figure_table(f"Allocations of tile {tile:,}", table, ids, {"variable_name": "variable"}))
         except NotRecordedError as problem:
             return [*blocks, Note(str(problem))]
     if len(tiles) > MOST_TILES:
@@ -213,14 +223,9 @@ def liveness_blocks(context: ViewContext, names: Names) -> list[Block]:
         (f"Live at index {index:,}, not always live", lambda: live_table(source, [index], state.where)),
         ("Always live", lambda: always_live_table(source, state.where)),
     ]
-    fields = [
-        Field("name", "Variable", "variable"),
-        Field("variable", "Id", "integer"),
-        Field("size_bytes", "Bytes", "bytes"),
-    ]
     for title, read in wanted:
         try:
-            blocks.append(frame_table(title, opened_frame(read()), fields))
+            blocks.append(figure_table(title, read(), ("name", "variable", "size_bytes"), {"name": "variable"}))
         except NotRecordedError as problem:
             blocks.append(Note(str(problem)))
     return blocks

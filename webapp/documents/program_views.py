@@ -14,12 +14,11 @@ from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import Axis, Block, Drawing, Facts, Field, Note, Picture, Table
-from webapp.documents.memory_views import MOST_ROWS, frame_table
+from webapp.documents.memory_views import MOST_ROWS, figure_table
 from webapp.documents.pictures import bsp_picture, matrix_png, matrix_scale
 from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
@@ -151,22 +150,10 @@ def _steps(context: ViewContext, ipu: int, begin: int, end: int) -> Table:
 def exchange_blocks(context: ViewContext, names: Names, scale: tuple[int, int] | None = None) -> list[Block]:
     """The matrix of one program, in the `scale` of `pictures.matrix_scale` that it shares with another report, and all
     exchange programs with their bytes, messages and cycles."""
-    fields = [
-        Field("program", "Id", "integer"),
-        Field("type", "Type"),
-        Field("name", "Name", "program"),
-        Field("total", "Bytes, all runs", "bytes"),
-        Field("received", "Received each", "bytes"),
-        Field("sent", "Sent each", "bytes"),
-        Field("messages", "Messages", "integer"),
-        Field("worst_tile", "Busiest tile", "integer"),
-        Field("worst_bytes", "Its bytes", "bytes"),
-        Field("executions", "Executions", "integer"),
-        Field("cycles", "Cycles each", "decimal"),
-        Field("code", "Code", "bytes"),
-    ]
+    of_once = ("received", "sent", "messages", "worst_tile", "worst_bytes")
+    ids = ("program", "type", "name", "total", *of_once, "executions", "cycles", "code")
     table = exchange_programs_table(context.source)
-    listed = frame_table("Exchange programs, most bytes first", viewer_frame(table), fields)
+    listed = figure_table("Exchange programs, most bytes first", table, ids, {"name": "program"})
     shown = exchange_shown(context)
     unknown = [] if holds_code(context.source) else [Note(f"Code: not recorded. {CODE_SIZES}")]
     return [*([] if shown is None else [_matrix(context, shown, scale)]), listed, *unknown]

@@ -579,6 +579,11 @@ def placed(text: str, place: str) -> str:
     return f"{text}, {place}" if place else text
 
 
+def heading(table: Table, figure: Figure) -> str:
+    """The title of a column, with its place."""
+    return placed(figure_title(table.id, figure.id).title, figure.place)
+
+
 def field_of(table: Table, figure: Figure) -> str:
     """The name of a column in the viewer's tables and exports, such as "State, tile 5_source"."""
     name = placed(figure_title(table.id, figure.id).field or figure.id, figure.place)

@@ -14,8 +14,8 @@ from popvision.analysis.operations.table import FIELDS, operation_table
 from popvision.analysis.report.figure import headings
 from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from webapp.components import Column
-from webapp.components.difference import add_difference, difference_columns
-from webapp.components.figure_columns import KINDS, figure_columns
+from webapp.components.difference import difference_columns
+from webapp.components.figure_columns import KINDS, figure_columns, figure_frame
 from webapp.graph_analyser.operations.state import OperationState
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def operation_rows(source: ReportSource, target: ReportSource | None, query: Map
     layer, ipu, level, under, by = state.layer, state.ipu, state.level, state.under, state.by
     if target is not None:
         compared = compared_operations(source, target, by, layer, ipu, level, under)
-        return _matching(add_difference(viewer_frame(compared), by), state.find)
+        return _matching(figure_frame(compared), state.find)
     table = operation_table(source, layer, ipu, level, under, by)
     return _matching(viewer_frame(derived_table(source, table, layer)), state.find)
 

@@ -13,7 +13,7 @@ import orjson
 from dash import Dash
 from flask import Response, request
 
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure import plain_values
 from popvision.analysis.source_code.lines import line_figures, line_table
 from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
 from webapp.data_routes import pair_route
@@ -74,9 +74,9 @@ def _recorded(source: ReportSource) -> list[bool]:
 
 def _figures(source: ReportSource, file: str, ipu: int | None) -> dict[str, list[int | None]]:
     """Line -> cycles, live bytes and bytes received; None where not recorded."""
-    table = viewer_frame(line_table(source, file, ipu))
-    columns = [table[field].astype(object).where(table[field].notna(), None).tolist() for field in _FIELDS]
-    return {str(line): list(values) for line, *values in zip(table["line"].tolist(), *columns, strict=True)}
+    table = line_table(source, file, ipu)
+    columns = [plain_values(table[field]) for field in _FIELDS]
+    return {str(line): list(values) for line, *values in zip(plain_values(table["line"]), *columns, strict=True)}
 
 
 def _text(source: ReportSource, target: ReportSource | None) -> list[str]:
