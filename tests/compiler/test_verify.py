@@ -96,14 +96,14 @@ def dropped_message(monkeypatch):
 
 def broken_words(monkeypatch):
     """Halves that must land go straight to their place."""
-    whole = arrange_copies.land
+    whole = arrange_copies.landing_of
 
     def planted(*args):
         arrivals, landing = whole(*args)
         none = np.zeros(0, np.int64)
         return arrivals, replace(landing, rows=np.zeros_like(landing.rows), place=none)
 
-    monkeypatch.setattr(arrange_copies, "land", planted)
+    monkeypatch.setattr(arrange_copies, "landing_of", planted)
 
 
 def too_fast(monkeypatch):
