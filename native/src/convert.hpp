@@ -268,7 +268,7 @@ template <class F> auto call_user(F function) {
 template <class T> constexpr bool is_changed_vector = false;
 template <class T> constexpr bool is_changed_vector<std::vector<T> &> = true;
 
-/// A function of the program; a vector that it changes is a list of Python.
+/// A function of the program; a vector of handles that it changes is a list of Python, None where one is empty.
 template <class R, class... A> struct Convert<std::function<R(A...)>> {
   using Function = std::function<R(A...)>;
   static py::object to(const Function &function) {
@@ -291,9 +291,13 @@ private:
     return made;
   }
   template <class T> static void change(const py::object &list, const std::decay_t<T> &values) {
-    if constexpr (is_changed_vector<T>)
-      if (PyList_SetSlice(list.ptr(), 0, PyList_GET_SIZE(list.ptr()), bridge::to(values).ptr()) < 0)
+    if constexpr (is_changed_vector<T>) {
+      py::list items;
+      for (const auto &value : values) // handles
+        items.append(value.share() ? bridge::to(value) : py::none());
+      if (PyList_SetSlice(list.ptr(), 0, PyList_GET_SIZE(list.ptr()), items.ptr()) < 0)
         rethrow();
+    }
   }
 };
 

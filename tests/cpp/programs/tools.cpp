@@ -1,6 +1,8 @@
 // poputil, loops, reductions, scaled additions, casts, and random numbers.
 #include "results.hpp"
 
+#include <stdexcept>
+
 #include <poplin/codelets.hpp>
 #include <popnn/codelets.hpp>
 #include <popops/AllTrue.hpp>
@@ -124,6 +126,31 @@ void functions(Results &results) {
   results.read("ProgramFunction", changed[0]);
 }
 
+/// What goes wrong in a function of the program arrives where the program called; what it has to make is asked for.
+void faults(Results &results) {
+  namespace graphfn = poputil::graphfn;
+  Tensor t = results.given({4});
+  try {
+    graphfn::VoidFunction(results.graph, {graphfn::input(t)},
+                          [](std::vector<Tensor> &, Sequence &) { throw std::out_of_range("not here"); });
+    assert(false);
+  } catch (const std::out_of_range &error) {
+    assert(std::string(error.what()) == "not here");
+  }
+  try {
+    graphfn::VoidFunction(results.graph, {graphfn::created("new")}, [](std::vector<Tensor> &, Sequence &) {});
+    assert(false);
+  } catch (const poputil::poplibs_error &error) {
+    assert(std::string(error.what()) == "The function did not create its argument 0 ('new').");
+  }
+  try {
+    popops::countedLoop(results.graph, 2, [](const Tensor &) -> Program { throw 7; });
+    assert(false);
+  } catch (int number) {
+    assert(number == 7);
+  }
+}
+
 void loops(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
@@ -227,6 +254,7 @@ int main() {
   tensors(results);
   mappings(results);
   functions(results);
+  faults(results);
   loops(results);
   reductions(results);
   sums(results);
