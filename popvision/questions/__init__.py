@@ -1,7 +1,8 @@
 """Questions to a report, each defined once; whoever asks (frames, SQL, the command line, agents, pages) asks these.
 
 `QUESTIONS` has them by name. A new question is a function with `@question(COLUMNS)` in the module of its subject; a new
-column is a line in the declaration above it, and its values.
+column is a line in the declaration above it, and its values. What one question alone reads is imported in it: a process
+that answers SQL declares all questions before it answers one.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from popvision.analysis.report.report_files import file_rows
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.table_columns import UNIT_WORDS, columns
 from popvision.analysis.report.target import target_facts
-from popvision.analysis.summary.headline import headline
 from popvision.questions.question import Answer, question
 
 #: Fields of `Headline` that become rows of their own names.
@@ -40,6 +39,8 @@ SUMMARY = columns(
 def summary(source: ReportSource) -> Answer:
     """The main figures: total cycles and device time, the fullest tile (`tile_bytes`, including gaps, on `worst_tile`),
     bytes in use over all tiles, peak liveness, the share of each phase, the longest program."""
+    from popvision.analysis.summary.headline import headline
+
     figures = headline(source)
     rows: list[tuple[str, Any, str]] = [
         (name, value, _UNITS.get(name, "")) for name, value in vars(figures).items() if name not in _COMPOUND_FIELDS

@@ -12,11 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from popvision.analysis.execution import worker_lanes as lanes
 from popvision.analysis.execution.aggregation import GROUP_FIGURES, aggregate
-from popvision.analysis.execution.intervals import interval_table
 from popvision.analysis.execution.phases import PHASES, phase_totals
-from popvision.analysis.execution.window import window_figures
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
 from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
@@ -24,7 +21,6 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.table_columns import catalogued, columns
 from popvision.analysis.report.tile_knowledge import steps_of_tiles_unknown, tiles_unknown
 from popvision.analysis.report.tiles import target_of
-from popvision.analysis.summary.facts import run_rows
 from popvision.arrays import Int64Array
 from popvision.formats.profile.model import BLOCK_KINDS, PHASE_OF_TYPE, PROGRAM_TYPES
 from popvision.questions.question import Answer, question
@@ -51,6 +47,8 @@ RUNS = columns(
 @question(RUNS)
 def runs(source: ReportSource) -> Answer:
     """Recorded runs."""
+    from popvision.analysis.summary.facts import run_rows
+
     rows = run_rows(source)
     fields = {"run_cycles": "cycles"}
     return Answer(RUNS.table(**{name: [getattr(row, fields.get(name, name)) for row in rows] for name in RUNS.ids}))
@@ -211,6 +209,8 @@ def intervals(source: ReportSource) -> Answer:
     """Numbers of tiles in each phase over time, a row per change: the rows of Poplar's reportIntervals, several for
     each step (one where hardware counted on one tile)."""
     _check_run(source)
+    from popvision.analysis.execution.intervals import interval_table
+
     table = interval_table(source)
     return Answer(
         INTERVALS.table(
@@ -238,6 +238,8 @@ def window(source: ReportSource, begin: int = 0, end: int | None = None, ipu: in
     """Phases of the tiles of an IPU in a window. A step that the window cuts counts with its part inside. Facts: steps,
     utilisation (useful tile cycles / all), balance and active_balance (mean / maximum of compute cycles over all tiles,
     over tiles that take part); None where nothing ran."""
+    from popvision.analysis.execution.window import window_figures
+
     figures = window_figures(source, ipu, begin, _window_end(source, end))
     names = ("steps", "utilisation", "balance", "active_balance")
     return Answer(
@@ -284,6 +286,8 @@ WORKER_LANES = columns(
 @question(WORKER_LANES)
 def worker_lanes(source: ReportSource, compute_set: int, tile: int) -> Answer:
     """The vertices of a compute set on the workers of a tile, in issue order, as estimated."""
+    from popvision.analysis.execution import worker_lanes as lanes
+
     table, types = lanes.worker_lanes(source, compute_set, tile), source.reader.vertex_types().name
     return Answer(
         WORKER_LANES.table(

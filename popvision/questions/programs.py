@@ -8,9 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from popvision.analysis.compare.programs import compared_programs as programs_side_by_side
-from popvision.analysis.explain.explain import explain_program
-from popvision.analysis.explain.report import explain_report
 from popvision.analysis.programs import table as program_tables
 from popvision.analysis.programs.program_tree import roots, tree_rows
 from popvision.analysis.programs.table import FIELDS, known_integers, program_columns
@@ -145,7 +142,9 @@ def compared_programs(
 ) -> Answer:
     """This report's programs beside those of another (docs/compare.md), largest difference first: `by` of this report,
     other_`by` of the other."""
-    table = programs_side_by_side(source, other.source, COMPARED[by], ipu)
+    from popvision.analysis.compare import programs as two_reports
+
+    table = two_reports.compared_programs(source, other.source, COMPARED[by], ipu)
     return Answer(table, {"other": other.source.label})
 
 
@@ -168,6 +167,9 @@ EXPLAIN = columns(
 def explain(source: ReportSource, program: int | None = None, tile: int | None = None) -> Answer:
     """The terms of the figures of one program on its busiest tile or on the one given; without a program those of the
     report's total cycles and memory."""
+    from popvision.analysis.explain.explain import explain_program
+    from popvision.analysis.explain.report import explain_report
+
     if program is None and tile is not None:
         raise ValueError("a tile needs a program: explain(program, tile)")
     derivations = explain_report(source) if program is None else explain_program(source, program, tile).derivations

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +31,12 @@ def processes() -> Iterator[QueryProcesses]:
     made = QueryProcesses()
     yield made
     made.close()
+
+
+def test_a_process_starts_without_what_one_question_reads() -> None:
+    code = "import sys, popvision.query.worker; print(*(name for name in sys.modules if name.startswith('popvision')))"
+    started = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {f"popvision.analysis.{room}" for room in ("compare", "explain")} & set(started.stdout.split())
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.title)
