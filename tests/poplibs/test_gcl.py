@@ -19,7 +19,7 @@ COMBINED = {
 }
 
 
-def reduced(replicas, op, n=100, in_place=True):
+def reduced(replicas, op, n=100, in_place=True, group=None):
     """(given [replicas, n], values of each replica afterwards, the program)."""
     target = model(tiles=4, ipus=replicas)
     graph = Graph(target, replicas)
@@ -27,7 +27,7 @@ def reduced(replicas, op, n=100, in_place=True):
     poputil.mapTensorLinearly(graph, data)
     program = Sequence()
     if in_place:
-        gcl.allReduceInPlaceCrossReplica(graph, data, op, program, "sum")
+        gcl.allReduceInPlaceCrossReplica(graph, data, op, program, "sum", group=group)
         out = data
     else:
         out = gcl.allReduceCrossReplica(graph, data, op, program, "sum")
@@ -52,6 +52,30 @@ def test_every_replica_gets_the_combination_of_all(op, replicas):
     given, found, _ = reduced(replicas, op, in_place=replicas != 2)
     assert np.allclose(found, COMBINED[op](given.astype(np.float64)), rtol=1e-5, atol=1e-6)
     assert all(np.array_equal(found[0], other) for other in found)  # equal to the last bit
+
+
+@pytest.mark.parametrize("op", [Op.ADD, Op.MEAN, Op.SQUARE_ADD])
+@pytest.mark.parametrize(
+    ("replicas", "kind", "size", "members"),
+    [
+        (4, "CONSECUTIVE", 2, [[0, 1], [2, 3]]),
+        (8, "ORTHOGONAL", 4, [[0, 2, 4, 6], [1, 3, 5, 7]]),
+        (6, "ORTHOGONAL", 2, [[0, 3], [1, 4], [2, 5]]),
+        (3, "CONSECUTIVE", 1, [[0], [1], [2]]),
+        (4, "ALL", 0, [[0, 1, 2, 3]]),
+    ],
+)
+def test_replicas_of_a_group_get_its_combination(op, replicas, kind, size, members):
+    given, found, _ = reduced(replicas, op, group=gcl.CommGroup(gcl.CommGroupType[kind], size))
+    for row in members:
+        assert np.allclose(found[row], COMBINED[op](given[row].astype(np.float64)), rtol=1e-5, atol=1e-6)
+        assert all(np.array_equal(found[row[0]], found[other]) for other in row)
+
+
+@pytest.mark.parametrize(("size", "words"), [(4, "do not divide 6 replicas"), (3, "take a power of two")])
+def test_groups_that_cannot_be_are_refused(size, words):
+    with pytest.raises(poputil.poplibs_error, match=words):
+        reduced(6, Op.ADD, group=gcl.CommGroup(gcl.CommGroupType.CONSECUTIVE, size))
 
 
 def test_partners_swap_in_log2_rounds():

@@ -153,6 +153,8 @@ def _export(
     except (AssertionError, RuntimeError) as error:
         if "Mismatch in custom metadata" in str(error) or "higher order operator" in str(error):
             raise CaptureError(_HIGHER_ORDER) from error
+        if "Cannot access data pointer" in str(error):
+            raise CaptureError(_place(error, excluded) + _NO_MEMORY) from error
         if modes.differentiates and "found a fake tensor" in str(error):
             raise CaptureError(_GRADIENT_IN_FORWARD) from error
         if not _UNKNOWN_SIZE.search(str(error)):
@@ -174,16 +176,27 @@ _HIGHER_ORDER = (
 )
 
 
-def _data_dependent(error: BaseException, excluded: Sequence[str]) -> str:
-    first = str(error).strip().splitlines()[0]
+#: a tensor has no values while torch.export captures the module
+_NO_MEMORY = (
+    "forward reads a tensor's memory (copy.deepcopy, pickle), which has no values while the module is "
+    "captured for the IPU; do that outside the module, or use clone() or detach()."
+)
+
+
+def _place(error: BaseException, excluded: Sequence[str]) -> str:
+    """The user's file and line where an exception was raised, "" where none is known."""
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     users = [(file, line) for file, line in lines if is_users(file, (*excluded, "/simulator/frontends/"))]
-    place = "{}:{}: ".format(*users[-1]) if users else ""
-    files = [file for file, _ in lines]
+    return "{}:{}: ".format(*users[-1]) if users else ""
+
+
+def _data_dependent(error: BaseException, excluded: Sequence[str]) -> str:
+    first = str(error).strip().splitlines()[0]
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
     hint = next((text for part, text in _HINTS.items() if any(part in file for file in files)), _NO_BRANCHES)
     return (
-        f"{place}The module's graph depends on the data of a tensor, which the IPU's compiled program cannot: every "
-        f"shape and branch is fixed when compiling ({first}); {hint}."
+        f"{_place(error, excluded)}The module's graph depends on the data of a tensor, which the IPU's compiled "
+        f"program cannot: every shape and branch is fixed when compiling ({first}); {hint}."
     )
 
 

@@ -107,5 +107,7 @@ def _read_settings(given: Any) -> Settings:
         Observed(str(handle), str(tensor), Outputs(outputs), int(period))
         for handle, tensor, outputs, period in given.pop("observed")
     )
+    groups = {str(name): (str(kind), int(size)) for name, (kind, size) in given.pop("weight_groups").items()}
     precision = Precision(str(partials), {int(ipu): float(share) for ipu, share in proportions.items()})
-    return Settings(outputs=Outputs(given.pop("outputs")), precision=precision, observed=observed, **given)
+    outputs = Outputs(given.pop("outputs"))
+    return Settings(outputs=outputs, precision=precision, observed=observed, weight_groups=groups, **given)

@@ -280,14 +280,16 @@ class ModuleLowering:
         return total
 
     def _reduce(self, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> None:
-        """Add the gradients of all replicas; with the mean they are divided by their number."""
+        """Add the gradients of all replicas, or of those that share the weight; with the mean they are divided by the
+        number of all, as PopTorch divides the loss."""
         if self.settings.replicas == 1:
             return
         for name, (_, slope) in gradients.items():
             context = f"ReplicatedAllReduce___{name}"
             with self.at.weight_part(name, "ReplicatedAllReduce"):
                 add, program = gcl.CollectiveOperator.ADD, self.at.program
-                gcl.allReduceInPlaceCrossReplica(self.graph, slope, add, program, context)
+                group = self.settings.group_of(name)
+                gcl.allReduceInPlaceCrossReplica(self.graph, slope, add, program, context, group=group)
                 if self.settings.mean_over_replicas:
                     popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, program, f"{context}/mean")
 
@@ -424,7 +426,9 @@ class ModuleLowering:
             type_, elements, pair = tensor.elementType(), tensor.numElements(), _pair(name, tensor)
             read, written = pair.from_host.handle, pair.to_host.handle
             with self.at.part(from_host, "HostLoad"):
-                fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, ReplicatedStreamMode.BROADCAST)
+                is_grouped = self.settings.group_of(name) is not None
+                mode = ReplicatedStreamMode.REPLICATE if is_grouped else ReplicatedStreamMode.BROADCAST
+                fifo = self.graph.addHostToDeviceFIFO(read, type_, elements, mode)
                 inwards.add(programs.Copy(fifo, tensor, False, read))
             if to_host:
                 with self.at.part(to_host, "HostStore"):

@@ -29,10 +29,11 @@ from simulator.frontends.poptorch.blocks import capturing
 from simulator.frontends.poptorch.documents.operator_names import name_operators
 from simulator.frontends.poptorch.enums import OutputMode, ReductionType
 from simulator.frontends.poptorch.errors import Error
-from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.micro_batches import BoundArguments
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.strategies import ExecutionStrategy
+from simulator.frontends.poptorch.weights.host_weights import plain_tensors
+from simulator.frontends.poptorch.weights.replica_groups import one_row_of_each, weight_groups
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache, executable_key
 from simulator.poplar import Executable, Target, compileGraph
@@ -106,8 +107,8 @@ class CompiledModel:
         return DeviceProgram(self.executable, self.interface, self.options)
 
 
-def settings_of(options: Options, training: bool, optimizer: Optimizer | None) -> Settings:
-    """What lowering needs of the options."""
+def settings_of(module: Any, options: Options, training: bool, optimizer: Optimizer | None) -> Settings:
+    """What lowering needs of the options, and of the groups of the module's weights."""
     default = OutputMode.Final if training else OutputMode.All
     mode = default if options.output_mode is OutputMode.Default else options.output_mode
     precision = Precision(
@@ -137,6 +138,7 @@ def settings_of(options: Options, training: bool, optimizer: Optimizer | None) -
         ),
         synthetic_data=options.synthetic_data,
         pipelined=options.execution_strategy.is_pipelined,
+        weight_groups=weight_groups(module, options.replication_factor),
     )
 
 
@@ -152,7 +154,8 @@ def capture_model(request: ModelRequest) -> CapturedModule:
             )
     positional, named = request.arguments.micro_batch(request.micro_batches())
     try:
-        with plain_tensors(request.module), capturing(request.strategy):
+        rows = one_row_of_each(request.module, request.settings.weight_groups)
+        with plain_tensors(request.module), rows, capturing(request.strategy):
             captured = capture(request.module, positional, named, request.training, request.excluded_sources)
         return replace(captured, program=name_operators(captured.program, request.names_modules))
     except poplar_error as error:

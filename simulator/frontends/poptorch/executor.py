@@ -30,7 +30,6 @@ from simulator.frontends.poptorch.compiled_model import (
     compile_model,
     settings_of,
 )
-from simulator.frontends.poptorch.device_values import DeviceValues
 from simulator.frontends.poptorch.devices import Connection, attached_device, connection_for, ipus_to_reserve
 from simulator.frontends.poptorch.enums import ConnectionType
 from simulator.frontends.poptorch.environment import check_of_first_step
@@ -42,6 +41,8 @@ from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, res
 from simulator.frontends.poptorch.optimizers.description import AttributeWatch
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
+from simulator.frontends.poptorch.weights.device_values import DeviceValues
+from simulator.frontends.poptorch.weights.host_weights import watch
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 from simulator.frontends.session.progress import compilation_progress
@@ -61,6 +62,7 @@ class PoplarExecutor:
         unwrap: Callable[..., Any] | None = None,
     ) -> None:
         self._user_model = model
+        watch(model.parameters())
         self._options = options
         self._input_groups = input_groups(options)
         self._training = training
@@ -220,7 +222,7 @@ class PoplarExecutor:
             self._user_model,
             arguments,
             self._training,
-            settings_of(self._options, self._training, self._values.described),
+            settings_of(self._user_model, self._options, self._training, self._values.described),
             self._values.described,
             self._run_name(),
             dict(self._options._Popart.engine_options),

@@ -23,7 +23,7 @@ from simulator.frontends.captured import Program
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.poptorch.compiled_model import CompiledModel
 from simulator.frontends.poptorch.errors import Error
-from simulator.frontends.poptorch.host_weights import plain_tensors
+from simulator.frontends.poptorch.weights.host_weights import plain_tensors
 from simulator.frontends.session.executable_cache import entry_bytes, read_entry
 
 #: of files that are named after a folder

@@ -107,6 +107,11 @@ def _state_type(name: str, given: Any) -> Any:
     return torch.float32 if given is None else given
 
 
+def _groups_of(params: Iterable[Any]) -> list[Any]:
+    """Parameters or groups of them; one group without any for a module that has none, which torch would refuse."""
+    return list(params) or [{"params": []}]
+
+
 def _given(**arguments: Any) -> dict[str, Any]:
     """The arguments that the user gave."""
     return {name: value for name, value in arguments.items() if value is not None}
@@ -137,7 +142,7 @@ class SGD(Optimizer, torch.optim.SGD):
         modes = _given(maximize=maximize, foreach=foreach, differentiable=differentiable)
         own = _given(loss_scaling=loss_scaling, velocity_scaling=velocity_scaling)
         Optimizer.__init__(self)
-        torch.optim.SGD.__init__(self, params, **parent, **modes)
+        torch.optim.SGD.__init__(self, _groups_of(params), **parent, **modes)
         self.loss_scaling = 1.0 if loss_scaling is None else loss_scaling
         self.use_combined_accum = bool(use_combined_accum)
         self.accum_type = _state_type("accum_type", accum_type)
@@ -202,7 +207,7 @@ class Adam(_WithTwoMoments, torch.optim.Adam):
             foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable, fused=fused
         )
         Optimizer.__init__(self)
-        torch.optim.Adam.__init__(self, params, **parent, **modes)
+        torch.optim.Adam.__init__(self, _groups_of(params), **parent, **modes)
         self._take(loss_scaling, accum_type, first_order_momentum_accum_type, second_order_momentum_accum_type)
         self.max_grad_norm = math.inf if max_grad_norm is None else max_grad_norm
         variable = [*parent, *_given(loss_scaling=loss_scaling)]
@@ -237,7 +242,7 @@ class AdamW(_WithTwoMoments, torch.optim.AdamW):
             foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable, fused=fused
         )
         Optimizer.__init__(self)
-        torch.optim.AdamW.__init__(self, params, **parent, **modes)
+        torch.optim.AdamW.__init__(self, _groups_of(params), **parent, **modes)
         self._take(loss_scaling, accum_type, first_order_momentum_accum_type, second_order_momentum_accum_type)
         self.bias_correction = True if bias_correction is None else bias_correction
         self.max_grad_norm = math.inf if max_grad_norm is None else max_grad_norm
@@ -269,7 +274,7 @@ class RMSprop(_WithTwoMoments, torch.optim.RMSprop):
         parent = _given(lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum, centered=centered)
         modes = _given(foreach=foreach, maximize=maximize, differentiable=differentiable)
         Optimizer.__init__(self)
-        torch.optim.RMSprop.__init__(self, params, **parent, **modes)
+        torch.optim.RMSprop.__init__(self, _groups_of(params), **parent, **modes)
         self._take(loss_scaling, accum_type, first_order_momentum_accum_type, second_order_momentum_accum_type)
         self.use_tf_variant = bool(use_tf_variant)
         variable = [*parent, *_given(loss_scaling=loss_scaling)]
@@ -296,7 +301,7 @@ class LAMB(_WithTwoMoments, torch.optim.Optimizer):
         given = _given(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, max_weight_norm=max_weight_norm)
         defaults = {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2, "max_weight_norm": 65500.0}
         Optimizer.__init__(self)
-        torch.optim.Optimizer.__init__(self, params, {**defaults, **given})
+        torch.optim.Optimizer.__init__(self, _groups_of(params), {**defaults, **given})
         self._take(loss_scaling, accum_type, first_order_momentum_accum_type, second_order_momentum_accum_type)
         self.bias_correction = True if bias_correction is None else bias_correction
         variable = [*given, *_given(loss_scaling=loss_scaling)]

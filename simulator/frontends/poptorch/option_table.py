@@ -102,7 +102,7 @@ _WORKS = {
     ),
     "Training.setAutomaticLossScaling": (
         "halves the loss scaling after a step in which an element of a float16 gradient reaches 4,094, else doubles it",
-        "test_loss_scaling.py::test_the_scaling_follows_the_gradients",
+        "training/test_loss_scaling.py::test_the_scaling_follows_the_gradients",
     ),
     "Precision.enableFloatingPointExceptions": (
         "stops where a NaN or infinity is made",

@@ -30,7 +30,13 @@ class DeviceProgram:
         self._observed = {name: self._output(one) for name, one in interface.observed.items()}
         self._written = {name: self._output(one) for name, one in interface.written_inputs.items()}
         kept = {**interface.weights, **interface.states, "randomSeed": interface.seed}
-        self._sent = {name: np.zeros(pair.from_host.shape, pair.from_host.dtype) for name, pair in kept.items()}
+        self._groups = {name: groups for name in kept if (groups := interface.settings.groups_of(name)) is not None}
+        self._sent = {
+            name: _buffer(pair.from_host, self.replicas)
+            if name in self._groups
+            else np.zeros(pair.from_host.shape, pair.from_host.dtype)
+            for name, pair in kept.items()
+        }
         for name, value in interface.first_values.items():
             self._sent[name][...] = value
         self._fetched = {name: _buffer(pair.to_host, self.replicas) for name, pair in kept.items()}
@@ -56,20 +62,31 @@ class DeviceProgram:
             self._connect(stream.handle, self._rates[name])
 
     def send_weights(self, values: Mapping[str, AnyArray]) -> None:
-        """Send all weights and optimizer states; those without a value here go as they were sent before."""
+        """Send all weights and optimizer states; those without a value here go as they were sent before. Those that
+        differ between groups of replicas have a row for each group."""
         for name, value in values.items():
-            np.copyto(self._sent[name], value, casting="unsafe")
+            groups = self._groups.get(name)
+            np.copyto(self._sent[name], value if groups is None else value[groups], casting="unsafe")
         self.engine.run(Entry.WEIGHTS_FROM_HOST, "weightsFromHost")
 
     def fetch_weights(self) -> Mapping[str, AnyArray]:
-        """Values of all weights and optimizer states, of the first replica; valid until the next call."""
+        """Values of all weights and optimizer states, of the first replica, or a row for each group of replicas; valid
+        until the next call."""
         self.engine.run(Entry.WEIGHTS_TO_HOST, "weightsToHost")
         names = [*self.interface.weights, *self.interface.states]
-        return {name: self._fetched[name][0, ...] for name in names}
+        return {name: self._fetched[name][self._first(name), ...] for name in names}
 
     def first_states(self) -> Mapping[str, AnyArray]:
         """The optimizer's states that the host sent last, before any those that a program begins with."""
-        return {name: self._sent[name].copy() for name in self.interface.states}
+        grouped = self._groups
+        return {
+            name: self._sent[name][self._first(name)] if name in grouped else self._sent[name].copy()
+            for name in self.interface.states
+        }
+
+    def rows(self) -> dict[str, int]:
+        """The number of groups of each weight and state that differs between groups of replicas."""
+        return {name: max(groups) + 1 for name, groups in self._groups.items()}
 
     def send_rates(self, values: Mapping[str, float]) -> None:
         """Send the optimizer's variable values."""
@@ -112,6 +129,11 @@ class DeviceProgram:
 
     def close(self) -> None:
         self.engine.close()
+
+    def _first(self, name: str) -> Any:
+        """The replica that has a weight or state, or the first one of each group."""
+        groups = self._groups.get(name)
+        return 0 if groups is None else [groups.index(group) for group in range(max(groups) + 1)]
 
     def _connect(self, handle: str, buffer: AnyArray) -> None:
         """Connect a stream; tensors without elements have none."""

@@ -9,6 +9,8 @@ less for large tensors, more rounds; its rule of choice is not public. The code 
 """
 
 from simulator.poplibs.popops.collectives.all_reduce import CollectiveOperator as CollectiveOperator
+from simulator.poplibs.popops.collectives.all_reduce import CommGroup as CommGroup
+from simulator.poplibs.popops.collectives.all_reduce import CommGroupType as CommGroupType
 from simulator.poplibs.popops.collectives.all_reduce import allReduceCrossReplica as allReduceCrossReplica
 from simulator.poplibs.popops.collectives.all_reduce import allReduceInPlaceCrossReplica as allReduceInPlaceCrossReplica
 from simulator.poplibs.popops.collectives.gathering import allGatherCrossReplica as allGatherCrossReplica

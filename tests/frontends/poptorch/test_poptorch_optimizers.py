@@ -6,6 +6,7 @@ import pickle
 import pytest
 import torch
 
+from simulator.frontends import poptorch
 from simulator.frontends.optimizer import Rule, Setting, refused_replacements
 from simulator.frontends.poptorch import Options, optim
 from simulator.frontends.poptorch.optimizers.description import AttributeWatch, describe_optimizer
@@ -250,3 +251,18 @@ def test_new_attributes_are_told_once(capsys):
     relaxed.check(first)
     relaxed.check(second)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", [None, poptorch.optim.SGD, poptorch.optim.Adam, poptorch.optim.LAMB])
+def test_a_module_without_weights_has_a_training_model(kind, monkeypatch):
+    monkeypatch.setenv("POPVISION_TILES", "4")
+
+    class Mean(torch.nn.Module):
+        def forward(self, x):
+            return poptorch.identity_loss(x.pow(2), "mean")
+
+    net = Mean()
+    options = poptorch.Options().showCompilationProgressBar(False)
+    model = poptorch.trainingModel(net, options, kind and kind(net.parameters(), lr=0.1))
+    assert float(model(torch.full((3,), 2.0))) == 4.0
+    model.destroy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import subprocess
@@ -275,3 +276,16 @@ def test_a_model_that_nobody_refers_to_gives_its_device_back() -> None:
     for _ in range(20):  # a system has 16
         model = poptorch.inferenceModel(torch.nn.Linear(4, 3), options())
         model(torch.randn(2, 4))
+
+
+def test_a_copy_of_a_module_in_forward_is_refused_in_one_sentence() -> None:
+    class Copies(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = torch.nn.Linear(3, 3)
+
+        def forward(self, x: Any) -> Any:
+            return copy.deepcopy(self.part)(x)
+
+    with pytest.raises(poptorch.Error, match=r"forward reads a tensor's memory \(copy.deepcopy, .* or use clone\(\)"):
+        poptorch.inferenceModel(Copies(), options())(torch.ones(2, 3))

@@ -20,8 +20,8 @@ from simulator.frontends.poptorch.beside_torch.comparison import Difference, Ran
 from simulator.frontends.poptorch.beside_torch.eager_step import copied, quiet, untouched_randomness
 from simulator.frontends.poptorch.compiled_model import ModelRequest
 from simulator.frontends.poptorch.environment import check_of_first_step
-from simulator.frontends.poptorch.host_weights import plain_tensors
 from simulator.frontends.poptorch.profiling import Channel
+from simulator.frontends.poptorch.weights.host_weights import plain_tensors
 
 #: exit code of a program whose first step differs, where the user asked for it
 DIFFERS = 4
@@ -88,6 +88,9 @@ def _beside(verdict: Verdict, found: list[Difference]) -> Verdict:
 def _verdict(request: ModelRequest, place: Place) -> tuple[Verdict, Attempt | None]:
     """Compare in the module's precision, and in float32 where that has halves which differ; with the attempt whose
     program is the user's."""
+    if request.settings.weight_groups:
+        names = ", ".join(request.settings.weight_groups)
+        return Verdict(f"cannot be compared: replicas have weights of their own ({names})"), None
     with plain_tensors(request.module):
         request = replace(request, module=copied(request.module))
     first, left_out = Attempt(request, place), ""

@@ -62,7 +62,11 @@ in a stash, a ring buffer in tile memory with a slot for each cycle between both
 results are those of one IPU ([tests](../tests/frontends/lowering/test_pipeline.py)).
 
 *Replicas* take micro-batches in turns, add their gradients over all replicas (`ReplicatedAllReduce`) and draw random
-numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)).
+numbers of their own ([tests](../tests/frontends/lowering/test_lowered_replicas.py)). Groups of them can have weights of
+their own: `model.fc.weight.replicaGrouping(poptorch.CommGroupType.Consecutive, 2,
+poptorch.VariableRetrievalMode.OnePerGroup)`, before the first call, takes a weight with one dimension more, a row for
+each group of 2 replicas. Forward sees its row; gradients are added within the group, optimizer states have rows too
+([tests](../tests/frontends/poptorch/training/test_replica_groups.py)).
 
 An input that forward writes to in place has its new values in the user's tensor after the call, of every micro-batch
 whatever the output mode ([tests](../tests/frontends/poptorch/test_written_inputs.py)). Refused are written inputs that
@@ -79,8 +83,8 @@ its cycles are a guess ([tests](../tests/frontends/poptorch/test_ctc_loss.py)).
 numbers that the device was told in `ipu_param`; of torch.optim in `state`, as after steps in eager torch. None stand
 in both before a model is compiled for a device. A state that `load_state_dict` takes, before the model is made or
 between steps, goes to the device before the next run, and so do the rates of its `param_groups`: a resumed run is the
-uninterrupted one ([tests](../tests/frontends/poptorch/test_optimizer_states.py)). States that are missing stay as
-they are, with a line. All weights count their steps together.
+uninterrupted one ([tests](../tests/frontends/poptorch/training/test_optimizer_states.py)). States that are missing stay
+as they are, with a line. All weights count their steps together.
 
 ## Gradients
 
@@ -180,7 +184,7 @@ Follow `layer1.conv.weight` of `examples/pytorch/mnist.py` through one training 
    under a hash of graph, weights' shapes and options.
 5. **Runs** (`session/device_program.py`). The first call attaches, loads and streams the weights to the device.
    Later calls stream inputs and results only. When the user's Python reads `model.layer1.conv.weight`,
-   `poptorch/host_weights.py` fetches it from the device first.
+   `poptorch/weights/host_weights.py` fetches it from the device first.
 6. **Report**. The variable keeps the name `layer1.conv.weight`. The debug contexts name the operation
    `layer1/conv/Conv`, its gradient `layer1/conv/ConvGrad` and the weight's update `layer1/conv/weight/SGD0VarUpdate`.
    Source Code shows the user's file, because the innermost frame outside the torch package is the line of record;

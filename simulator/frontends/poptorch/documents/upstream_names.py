@@ -87,7 +87,7 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
 #: names of overview.rst -> the test of each that works
 FEATURES: Mapping[str, str] = {
     "poptorch.Liveness": "",
-    "loss_scaling": "test_loss_scaling.py::test_another_loss_scaling_leaves_the_step_as_it_is",
+    "loss_scaling": "training/test_loss_scaling.py::test_another_loss_scaling_leaves_the_step_as_it_is",
     "velocity_scaling": "test_poptorch_optimizers.py::test_a_combined_accumulator_has_a_velocity_scaling",
 }
 #: the names of overview.rst that the table of names has

@@ -65,6 +65,7 @@ class OptimizerStates:
         self._handles: list[Any] = []
         self._steps = 0  #: of this optimizer on the device, or in what was loaded
         self._is_loaded = False
+        self.rows: Mapping[str, int] = {}  #: of weights that differ between groups of replicas
 
     def follow(self, optimizer: Any, described: Optimizer, parameters: Mapping[str, Any]) -> None:
         """Answer for an optimizer from now on. States that it has already, of a checkpoint or of steps on the host, go
@@ -100,7 +101,8 @@ class OptimizerStates:
             if optimizer.host_state_is_dirty or not optimizer.has_state():
                 states = self._read()
                 if states is not None:
-                    optimizer.take_device_state(popart_states(states, self._described), popart_numbers(self._described))
+                    named = popart_states(states, self._described, self.rows)
+                    optimizer.take_device_state(named, popart_numbers(self._described))
             return
         states = self._read() if self._steps else None
         if states is not None:
@@ -152,9 +154,15 @@ def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
         call()
 
 
-def popart_states(states: DeviceStates, described: Optimizer) -> dict[str, Any]:
-    """States as tensors by PopART's names, "Accl1___model.fc.weight"; each weight has a Step."""
-    return {key: torch.from_numpy(np.array(states[name])) for name, key in _popart_names(states, described)}
+def popart_states(states: DeviceStates, described: Optimizer, rows: Mapping[str, int]) -> dict[str, Any]:
+    """States as tensors by PopART's names, "Accl1___model.fc.weight"; each weight has a Step, and in each of its
+    `rows` one."""
+    named = {key: torch.from_numpy(np.array(states[name])) for name, key in _popart_names(states, described)}
+    for weight, number in rows.items():
+        key = f"Step___{_MODULE}{weight}"
+        if key in named:
+            named[key] = named[key].repeat(number)
+    return named
 
 
 def popart_numbers(described: Optimizer) -> dict[str, Any]:
@@ -281,7 +289,7 @@ def _array(name: str, value: Any, like: Any) -> Any:
 
 def _common_step(steps: list[Any]) -> Any:
     """The device counts the steps of all weights together. Raises Error where they differ."""
-    counts = {float(one) for one in steps}
+    counts = {float(one) for values in steps for one in np.ravel(values)}
     if len(counts) > 1:
         raise Error(
             f"The saved weights have made {min(counts):g} to {max(counts):g} steps; the device counts one number for "

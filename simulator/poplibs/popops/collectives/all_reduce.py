@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -16,6 +17,7 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.elementwise import binary, unary
 from simulator.poplibs.popops.reductions.reduce import Operation, ReduceParams, reduce
 from simulator.poplibs.popops.ternary import ternary
+from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
@@ -33,6 +35,36 @@ class CollectiveOperator(Enum):
     LOGICAL_AND = "logical and"
     LOGICAL_OR = "logical or"
     SQUARE_ADD = "square add"
+
+
+class CommGroupType(Enum):
+    """How replicas form groups: all of them one, blocks of neighbours, or every n-th replica."""
+
+    ALL = "all"
+    CONSECUTIVE = "consecutive"
+    ORTHOGONAL = "orthogonal"
+
+
+@dataclass(frozen=True)
+class CommGroup:
+    """Groups of `replicaGroupSize` replicas; 0 stands for all."""
+
+    type: CommGroupType = CommGroupType.ALL
+    replicaGroupSize: int = 0
+
+    def size(self, replicas: int) -> int:
+        """Replicas of a group. Raises `poplibs_error` for a size that does not divide their number."""
+        size = self.replicaGroupSize if self.type is not CommGroupType.ALL else replicas
+        if size < 1 or replicas % size:
+            raise poplibs_error(f"Groups of {size} replicas do not divide {replicas} replicas.")
+        return size
+
+    def groups(self, replicas: int) -> list[int]:
+        """The group of each replica."""
+        size = self.size(replicas)
+        if self.type is CommGroupType.ORTHOGONAL:
+            return [replica % (replicas // size) for replica in range(replicas)]
+        return [replica // size for replica in range(replicas)]
 
 
 #: the element-wise operator that combines the values of two replicas
@@ -72,15 +104,20 @@ def allReduceInPlaceCrossReplica(
     prog: Sequence,
     debugContext: Context = "",
     options: Options = None,
+    group: CommGroup | None = None,
 ) -> None:
-    """Append a reduction over all replicas into `data` itself. With one replica only SQUARE_ADD changes anything.
+    """Append a reduction over all replicas, or over those of each group, into `data` itself. With one replica only
+    SQUARE_ADD changes anything.
 
     A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
     back. In both cases all replicas end with the same bits. The order of rounds in Graphcore's library is not
     published. Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot
-    be written."""
+    be written; `poplibs_error` for groups that do not divide the replicas, or whose size is no power of two."""
     check_options(options)
     replicas = graph.getReplicationFactor()
+    if group is not None and group.size(replicas) < replicas:
+        _within_groups(graph, data, op, prog, debugContext, group.groups(replicas))
+        return
     call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
     if op is CollectiveOperator.SQUARE_ADD:
         unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
@@ -97,6 +134,28 @@ def allReduceInPlaceCrossReplica(
     if op is CollectiveOperator.MEAN:
         binary(graph, "MULTIPLY", data, 1 / replicas, prog, (call, "mean"), in_place=True)
     prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
+
+
+def _within_groups(
+    graph: Graph, data: Tensor, op: CollectiveOperator, prog: Sequence, debugContext: Context, groups: list[int]
+) -> None:
+    """Partners of one group swap whole tensors, in log2 rounds of its size."""
+    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
+    members = [[replica for replica, one in enumerate(groups) if one == group] for group in range(max(groups) + 1)]
+    size = len(members[0])
+    if size & (size - 1):
+        raise poplibs_error(f"A collective over groups of {size} replicas is not simulated; take a power of two.")
+    if op is CollectiveOperator.SQUARE_ADD:
+        unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
+    if size == 1:
+        return
+    received = graph.clone(data, (call, "received"))
+    for distance in (1 << k for k in range(size.bit_length() - 1)):
+        partners = {row[place]: row[place ^ distance] for row in members for place in range(size)}
+        prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
+        binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
+    if op is CollectiveOperator.MEAN:
+        binary(graph, "MULTIPLY", data, 1 / size, prog, (call, "mean"), in_place=True)
 
 
 def check_options(options: Options) -> None:

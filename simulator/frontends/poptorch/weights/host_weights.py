@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
+from simulator.frontends.poptorch.weights.replica_groups import Groupable, compiled
+
 #: the executor whose device has newer values than the host, by the id of the tensor
 _owners: dict[int, weakref.ReferenceType[HostWeights]] = {}
 
@@ -37,7 +39,7 @@ class _Synced:
             return made
 
 
-class SyncedParameter(_Synced, torch.nn.Parameter):
+class SyncedParameter(_Synced, Groupable, torch.nn.Parameter):
     """A parameter of a wrapped module."""
 
 
@@ -88,6 +90,17 @@ def _note_written(tensor: Any) -> None:
     _written[id(tensor)] = _written.get(id(tensor), 0) + 1
 
 
+def watch(tensors: Iterable[Any]) -> None:
+    """Make tensors of a wrapped module fetch their newest values when they are read."""
+    for tensor in tensors:
+        if type(tensor) is torch.nn.Parameter:
+            tensor.__class__ = SyncedParameter
+        elif type(tensor) is torch.Tensor:
+            tensor.__class__ = SyncedBuffer
+        if isinstance(tensor, _Synced):
+            _synced[tensor] = True
+
+
 class HostWeights:
     """The tensors that one executor keeps on its device. `fetch` reads them from there."""
 
@@ -96,13 +109,8 @@ class HostWeights:
         self._fetch = fetch
         self._sent: dict[str, tuple[int, int, int]] = {}
         self.device_is_newer = False
-        for tensor in self.tensors.values():
-            if type(tensor) is torch.nn.Parameter:
-                tensor.__class__ = SyncedParameter
-            elif type(tensor) is torch.Tensor:
-                tensor.__class__ = SyncedBuffer
-            if isinstance(tensor, _Synced):
-                _synced[tensor] = True
+        watch(self.tensors.values())
+        compiled.update(dict.fromkeys(self.tensors.values(), True))
 
     def bring_to_host(self) -> None:
         """Copy the device's values into the module's tensors, if they are newer."""
@@ -153,6 +161,7 @@ class HostWeights:
         """Give the tensors back as they are."""
         self.bring_to_host()
         for tensor in self.tensors.values():
+            compiled.pop(tensor, None)
             owner = _owners.get(id(tensor))
             if owner is not None and owner() is self:
                 del _owners[id(tensor)]

@@ -11,11 +11,11 @@ from typing import Any
 
 from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch.errors import Error
-from simulator.frontends.poptorch.host_weights import HostWeights
 from simulator.frontends.poptorch.optimizers.description import describe_optimizer
 from simulator.frontends.poptorch.optimizers.states import OptimizerStates
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call
+from simulator.frontends.poptorch.weights.host_weights import HostWeights
 from simulator.frontends.session.device_program import DeviceProgram
 
 
@@ -53,6 +53,7 @@ class DeviceValues:
         """The values go to this program's device before its next run."""
         assert self.weights is not None
         self.program = program
+        self.optimizer_states.rows = program.rows()
         self._rates_are_sent = False
         self.weights.note_unsent()
 
