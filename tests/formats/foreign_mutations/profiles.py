@@ -144,16 +144,16 @@ def wrong(number: int, folder: Path) -> list[str]:
     recording.finish_spans()
     if recording.left_out or recording.not_read or recording.repaired or recording.problem:
         return []
-    found: Counter[str] = Counter()
+    lasting: Counter[str] = Counter()
     for track in recording.tracks.values():
         for begin, end, site in zip(track.begin, track.end, track.site, strict=True):
-            found[recording.keys[site][1]] += end - begin
+            lasting[recording.keys[site][1]] += end - begin
     try:
         expected = sums(document)
     except (TypeError, LookupError, ValueError, AttributeError) as flaw:
         return [f"a flaw that nothing was said of: {flaw!r}"]
     return [
-        f"{label} lasts {found[label]} ns, not {expected[label]}"
-        for label in found.keys() | expected.keys()
-        if found[label] != expected[label]
+        f"{label} lasts {lasting[label]} ns, not {expected[label]}"
+        for label in lasting.keys() | expected.keys()
+        if lasting[label] != expected[label]
     ]
