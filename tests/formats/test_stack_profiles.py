@@ -64,6 +64,23 @@ def test_times_that_no_column_holds_are_counted(tmp_path: Path) -> None:
     assert spans(source) == [("a", 1, 9)]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([{"id": 1, "children": [1]}], "samples without a stack or a length: 2"),
+        ([{"id": 1, "children": [9]}], "nodes that are above or below another and not there: 1"),
+        ([{"id": 1, "parent": 9}], "nodes that are above or below another and not there: 1"),
+        ([{"id": 1}, {"id": 1}], "nodes without an id of their own: 1"),
+        ([{"id": 1}, {"children": []}], "nodes without an id of their own: 1"),
+    ],
+)
+def test_a_tree_with_flaws_is_said(tmp_path: Path, nodes: list[dict[str, Any]], said: str) -> None:
+    named = [{"callFrame": {"functionName": "(root)"}, **node} for node in nodes]
+    named += [{"id": 2, "callFrame": {"functionName": "f"}}]
+    document = {"nodes": named, "startTime": 0, "endTime": 9, "samples": [1, 1, 2], "timeDeltas": [1, 2, 3]}
+    assert opened(tmp_path, document, "t.cpuprofile").lost == [f"Left out: {said}."]
+
+
 def test_evented_profiles_are_calls_and_need_no_order(tmp_path: Path) -> None:
     events = [("O", 0, 0), ("O", 2, 1), ("C", 10, 0), ("C", 5, 1), ("O", 20, 2)]
     profile = {"type": "evented", "name": "main", "unit": "milliseconds", "startValue": 0, "endValue": 30}
@@ -166,7 +183,7 @@ def test_loops_and_depth_of_a_tree_are_bounded(tmp_path: Path, monkeypatch: pyte
     loop = [node(1, "a", 2), node(2, "b", 1), node(3, "c")]
     source = opened(tmp_path, {"nodes": loop, "samples": [3, 1], "timeDeltas": [1, 1]})
     assert source.lost == ["Left out: samples without a stack or a length: 1."]
-    deep = [node(at, "f", at + 1) for at in range(1, 20_000)]
+    deep = [*(node(at, "f", at + 1) for at in range(1, 20_000)), node(20_000, "f")]
     source = opened(tmp_path, {"nodes": deep, "samples": [9, 19_000], "timeDeltas": [1, 1]})
     assert source.lost == ["Left out: samples without a stack or a length: 1."]
     monkeypatch.setattr(profiles, "MOST_EVENTS", 1000)

@@ -45,6 +45,7 @@ _ADVICE = {
     recording.NEGATIVE: "write durations of zero or more: take both times from one monotonic clock",
     recording.TOO_DEEP: "merge calls of deep recursions into one span",
     recording.METADATA: "put what differs in every event into counters, or fewer args",
+    "nodes": "give every node an id of its own, and name only nodes of the tree above and below it",
     "bases of": "write baseTimeNanoseconds in nanoseconds since 1970, or none",
     "times that are no numbers": "write times as numbers of microseconds",
     "fields of the trace": "nothing but packets belongs into the trace: look for damage of the file",

@@ -73,7 +73,7 @@ def read_speedscope(path: Path) -> Recording:
 def read_cpuprofile(path: Path) -> Recording:
     """Read the samples of a file. Raises FormatError when it is none, or holds nothing that can be read."""
     document, recording = _document(path, "CPU profile")
-    tree = _CallTree(path, document)
+    tree = _CallTree(path, document, recording)
     track = recording.track((0, 1), 0, 1)
     track.name = str(document.get("title") or "samples")
     recording.processes[0] = ""
@@ -227,8 +227,8 @@ def _one_after_the_other(
 class _CallTree:
     """The nodes of a .cpuprofile: the frame of each, and its node above."""
 
-    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
-        self._path = path
+    def __init__(self, path: Path, document: Mapping[str, Any], recording: Recording) -> None:
+        self._path, self._recording = path, recording
         self.frames: list[dict[str, Any]] = []
         self._walked = 0  #: frames of all stacks that were asked for
         self._places: dict[Any, int] = {}
@@ -240,18 +240,23 @@ class _CallTree:
             waiting += below
             listed.append((node, [child.get("id") for child in below]))
         for node, _ in listed:
-            if isinstance(node.get("id"), (int, str)):
+            if isinstance(node.get("id"), (int, str)) and node["id"] not in self._places:
                 self._places[node["id"]] = len(self.frames)
                 self.frames.append(_frame(node.get("callFrame", node)))
+            else:
+                recording.left_out["nodes without an id of their own"] += 1
         self._above = [-1] * len(self.frames)
         for node, children in listed:
             for child in children if isinstance(children, list) else ():
                 self._put_below(child, node.get("id"))
-            self._put_below(node.get("id"), node.get("parent"))  # some producers name it instead
+            if node.get("parent") is not None:  # some producers name it instead
+                self._put_below(node.get("id"), node["parent"])
 
     def _put_below(self, child: Any, parent: Any) -> None:
         if isinstance(child, (int, str)) and isinstance(parent, (int, str)) and {child, parent} <= self._places.keys():
             self._above[self._places[child]] = self._places[parent]
+        else:
+            self._recording.left_out["nodes that are above or below another and not there"] += 1
 
     def stack(self, node: Any) -> list[int] | None:
         """Numbers of the frames from the outermost one, without the root; None for a node that is not there, that is
@@ -268,6 +273,8 @@ class _CallTree:
             raise FormatError(
                 f"{self._path} holds stacks of more than {MOST_EVENTS:,} frames; cut it into shorter ones."
             )
+        if place >= 0:
+            return None
         if self.frames[stack[-1]].get("name") == _ROOT:
             stack.pop()
         return stack[::-1] if len(stack) <= MAX_DEPTH else None
