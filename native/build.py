@@ -64,25 +64,26 @@ def compiler() -> str:
 
 
 def compile_sources(sources: list[Path], objects: Path, generated: Path) -> bool:
-    """Compile sources whose objects are not newer than they, every header and a change of the settings."""
-    shared = [
-        *(NATIVE / "include").rglob("*.hpp"),
-        *(NATIVE / "src").glob("*.hpp"),
-        *(generated / name for name in ("tables.hpp", "settings.txt")),
-    ]
-    newest = max(path.stat().st_mtime for path in shared)
+    """Compile sources whose objects are not newer than they, what they include and a change of the settings."""
     targets = {source: objects / f"{source.stem}.o" for source in sources}
-    old = [
-        source
-        for source, target in targets.items()
-        if not target.exists() or target.stat().st_mtime <= max(newest, source.stat().st_mtime)
-    ]
+    settings_file = generated / "settings.txt"
+    old = [source for source, target in targets.items() if is_old(target, [source, settings_file])]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return all(list(pool.map(lambda source: compile_source(source, targets[source], generated), old)))
 
 
+def is_old(target: Path, inputs: list[Path]) -> bool:
+    """Whether an object is missing, or older than one of the inputs or a file that the compiler noted as included."""
+    noted = target.with_suffix(".d")
+    if not target.exists() or not noted.exists():
+        return True
+    included = [Path(word) for word in noted.read_text().partition(":")[2].replace("\\\n", " ").split()]
+    made = target.stat().st_mtime
+    return any(not path.exists() or path.stat().st_mtime >= made for path in [*inputs, *included])
+
+
 def compile_source(source: Path, target: Path, generated: Path) -> bool:
-    done = subprocess.run([compiler(), *flags(generated), "-c", str(source), "-o", str(target)], check=False)
+    done = subprocess.run([compiler(), *flags(generated), "-MMD", "-c", str(source), "-o", str(target)], check=False)
     return done.returncode == 0
 
 

@@ -47,6 +47,14 @@ PYTHON_NAMES = {
     "in": "in_",
     "inputChannelsPerConvGroup": "inputChannels",
     "outputChannelsPerConvGroup": "outputChannels",
+    "majorVer": "major",
+    "minorVer": "minor",
+    "pointVer": "point",
+}
+#: What the tables of Poplar's own headers begin with, and those of the other folders.
+TABLES_BEGIN = {
+    True: '#pragma once\n#include "convert.hpp"\n',
+    False: '#pragma once\n#include "tables_poplar.hpp"\n#include "poplibs.hpp"\n',
 }
 _MACRO = re.compile(r"^#define (\w+)(?:\(([\w, ]*)\))?[ \t\\]*\n?((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 _FUNCTION = re.compile(
@@ -311,10 +319,10 @@ def _operator(namespace: str, operator: str, struct: str) -> str:
     return f"{head} {{ return poplar::bridge::tied(a) {operator} poplar::bridge::tied(b); }}\n"
 
 
-def tables(headers: list[Header]) -> str:
+def tables(named: list[tuple[str, Header]]) -> str:
     """Where the simulator has the classes of handles, the fields of structs and the members of enumerations."""
     parts = ["namespace poplar {\nnamespace bridge {\n"]
-    for header in headers:
+    for _, header in named:
         for qualified, described in header.classes.items():
             if described.base.endswith(("Handle", "Program")):
                 name = f'static constexpr const char *name = "{described.scope[-1]}"'
@@ -376,15 +384,19 @@ def exceptions(headers: list[Header]) -> str:
 
 
 def write(include: Path, folder: Path) -> list[Path]:
-    """Write tables.hpp and the sources into `folder`; returns the sources."""
+    """Write tables and a source for each folder of headers into `folder`, and tables.hpp with all of them; returns the
+    sources. A header is part of the tables of its own folder alone, so that a change compiles few sources again."""
     libraries: dict[str, list[tuple[str, Header]]] = {}
     for path in sorted(include.rglob("*.hpp")):
         name = str(path.relative_to(include))
         libraries.setdefault(name.split("/")[0], []).append((name, read(path.read_text(encoding="utf-8"))))
     headers = [header for library in libraries.values() for _, header in library]
     includes = {library: "".join(f"#include <{name}>\n" for name, _ in found) for library, found in libraries.items()}
-    converters = '#include "convert.hpp"\n#include "poplibs.hpp"\n'
-    write_changed(folder / "tables.hpp", converters + "".join(includes.values()) + tables(headers))
+    for library, found in libraries.items():
+        write_changed(
+            folder / f"tables_{library}.hpp", TABLES_BEGIN[library == "poplar"] + includes[library] + tables(found)
+        )
+    write_changed(folder / "tables.hpp", "".join(f'#include "tables_{library}.hpp"\n' for library in libraries))
     sources = [folder / "exceptions.cpp"]
     write_changed(sources[0], "".join(includes.values()) + "#include <string>\n" + exceptions(headers))
     parts = [part for header in headers for part in forwarding(header)]

@@ -30,12 +30,15 @@ namespace py = pybind11;
 
 /// Start Python once, where it does not run in the process already.
 void start();
+/// Give this thread Python's state until it ends: what Python keeps for a thread, as open tracepoints, lasts between calls.
+void enter_thread();
 
 /// Holds Python's lock while it lives. No thread holds it between calls.
 class Lock {
 public:
   Lock() {
     start();
+    enter_thread();
     state = PyGILState_Ensure();
   }
   ~Lock() { PyGILState_Release(state); }
@@ -138,9 +141,21 @@ template <class... A> py::object call_method(py::handle self, Name &name, const 
       PyObject_VectorcallMethod(name.get(), stack + 1, (count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
+/// The line of the program whose call runs on this thread, null where the call has none: what the simulator makes inside
+/// comes from there (values.cpp).
+extern thread_local PyObject *place_of_call;
+
+/// Forgets the place while a call runs, for that of the call itself, and remembers it again.
+struct PlaceOfCall {
+  PlaceOfCall() : outer(std::exchange(place_of_call, nullptr)) {}
+  ~PlaceOfCall() { place_of_call = outer; }
+  PyObject *outer;
+};
+
 /// The result of `calls`, which run with Python's lock.
 template <class F> auto locked(F calls) {
   Lock lock;
+  PlaceOfCall place;
   try {
     return calls();
   } catch (py::error_already_set &raised) {

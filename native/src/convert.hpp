@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bridge.hpp"
+#include <poplar/CSRFunctions.hpp>
 #include <poplar/Engine.hpp>
 
 namespace poplar {
@@ -106,7 +107,7 @@ std::string text_of(py::handle value);
 
 template <> struct Convert<std::string> {
   static py::object to(const std::string &value) { return text_object(value.data(), value.size()); }
-  static std::string from(const py::object &value) { return text_of(value); }
+  static std::string from(const py::object &value) { return value.is_none() ? std::string() : text_of(value); }
 };
 
 template <> struct Convert<StringRef> {
@@ -338,12 +339,16 @@ POPVISION_TO(replication_factor);
 POPVISION_TO(DebugContext);
 POPVISION_TO(DebugNameAndId);
 POPVISION_TO(QuarterMetadata);
+POPVISION_TO(FloatingPointBehaviour);
 POPVISION_TO(program::PrintTensorFmt);
 // src/host_objects.cpp: Python objects that write to, read from and call what the program has
 POPVISION_TO(std::ostream);
 POPVISION_TO(std::istream);
 POPVISION_TO(std::stringstream);
 #undef POPVISION_TO
+
+/// A class that Python code defines; kept for ever.
+PyObject *class_of_source(const char *source, const char *name);
 
 /// The values of C++ that stand at `data`, as a NumPy array, or as one number.
 py::object array_object(const void *data, const TypeTraits &traits, std::size_t count);

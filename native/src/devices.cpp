@@ -1,4 +1,4 @@
-#include "tables.hpp"
+#include "tables_poplar.hpp"
 
 #include <poplar/DeviceManager.hpp>
 #include <poplar/IPUModel.hpp>

@@ -30,6 +30,8 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const P
   return compileGraph(moved, progs, preallocations, checkOptionFlags, opt, progressCallBack, debugContext);
 }
 
+TimerTimePoint::TimerTimePoint(Engine &e) : TimerTimePoint(e.getTimeStamp()) {}
+
 Engine::Engine(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt, ProgressFunc progressCallBack,
                const DebugContext &debugContext)
     : Engine(static_cast<const Graph &>(graph), progs, opt, progressCallBack, debugContext) {
@@ -40,15 +42,6 @@ Engine::Engine(Graph &&graph, program::Program prog, const OptionFlags &opt, Pro
                const DebugContext &debugContext)
     : Engine(static_cast<const Graph &>(graph), prog, opt, progressCallBack, debugContext) {
   graph = Graph();
-}
-
-void Engine::readTensor(StringRef handle, QuarterMetadata &metadata, void *buf, void *bufEnd) {
-  static bridge::Name name{"readTensor"};
-  bridge::locked([&] {
-    const bridge::py::object read = bridge::to(metadata);
-    bridge::call_method(bridge::object_of(*this), name, handle, read, buf, bufEnd);
-    metadata = QuarterMetadata(bridge::Convert<unsigned char>::from(read.attr("getBinary")()));
-  });
 }
 
 Module compileModule(Graph &&graph, program::Program prog, const OptionFlags &opt, ProgressFunc progressCallBack,

@@ -1,6 +1,6 @@
 // Exceptions on both sides of the bridge. No exception of C++ passes a frame of Python: one of a callback is kept inside
 // an exception of Python, and thrown again where the program's call returns.
-#include "tables.hpp"
+#include "tables_poplar.hpp"
 
 #include <exception>
 #include <poplar/exceptions.hpp>
@@ -13,6 +13,10 @@ namespace bridge {
 void throw_named(const std::string &name, const std::string &what);
 
 namespace {
+
+/// The simulator ends a suspended callback: passes through the user's code back into the simulator.
+struct Dropped {};
+Place dropped{"simulator.runtime.host.resumable_callback", "CallbackDroppedError"};
 
 const char *const KEPT = "exception of the program";
 
@@ -62,6 +66,8 @@ void keep_exception() {
   std::string what = "a callback of the program has thrown an exception";
   try {
     throw;
+  } catch (const Dropped &) {
+    return PyErr_SetNone(dropped.get());
   } catch (const std::exception &error) {
     what = error.what();
   } catch (...) {
@@ -77,6 +83,8 @@ void rethrow() {
   py::error_already_set raised;
   const py::object error = raised.value();
   rethrow_kept(error);
+  if (py::isinstance(error, dropped.get()))
+    throw Dropped();
   const std::string what = text_of(error);
   for (const py::handle type : py::tuple(py::type::of(error).attr("__mro__")))
     throw_like(type.attr("__name__").cast<std::string>(), what, error);

@@ -136,6 +136,13 @@ void Graph::setTensorValues(const Tensor &t, const void *val, const TypeTraits &
   });
 }
 
+void Graph::setInitCallback(FieldRef field, LateValue callback, const TypeTraits &traits) {
+  static bridge::Name name{"setInitCallback"};
+  bridge::locked([&] {
+    bridge::call_method(bridge::object_of(*this), name, field, bridge::callback_object(std::move(callback), traits));
+  });
+}
+
 Graph::TileToTensorMapping Graph::getTileMapping(const Tensor &t, bool *isComplete, bool allowExternal) const {
   if (isComplete == nullptr)
     return getTileMapping(t, false, allowExternal);

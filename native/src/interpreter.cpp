@@ -71,15 +71,36 @@ void finish() {
   PyGILState_Release(state);
 }
 
-void start_once() {
-  if (Py_IsInitialized())
-    return; // Python loaded this library: it is the interpreter
-  if (access(POPVISION_PYTHON, X_OK) != 0)
-    give_up(std::string("the Python it was built with, " POPVISION_PYTHON ", is gone; run 'make cpp' again."));
+/// Python's state of a thread of the program, dropped at the thread's end.
+struct ThreadState {
+  ThreadState() {
+    if (PyGILState_GetThisThreadState() != nullptr)
+      return; // a thread of Python, or the one that started it
+    PyGILState_Ensure();
+    own = PyEval_SaveThread();
+  }
+  ~ThreadState() {
+    if (own == nullptr || ended)
+      return;
+    PyEval_RestoreThread(own);
+    PyGILState_Release(PyGILState_UNLOCKED);
+  }
+  PyThreadState *own = nullptr;
+};
+
+void check_version() {
   const std::string version = Py_GetVersion();
   if (version.substr(0, version.find(' ')) != PY_VERSION)
     give_up("it was built for Python " PY_VERSION ", and this is " + version.substr(0, version.find(' ')) +
             "; run 'make cpp' again.");
+}
+
+void start_once() {
+  if (Py_IsInitialized())
+    return check_version(); // Python loaded this library: it is the interpreter
+  if (access(POPVISION_PYTHON, X_OK) != 0)
+    give_up(std::string("the Python it was built with, " POPVISION_PYTHON ", is gone; run 'make cpp' again."));
+  check_version();
   Dl_info library; // NumPy's modules find Python's symbols only where its library is global
   if (dladdr(reinterpret_cast<void *>(&Py_GetVersion), &library) != 0)
     dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
@@ -91,6 +112,8 @@ void start_once() {
 } // namespace
 
 void start() { std::call_once(started, start_once); }
+
+void enter_thread() { thread_local const ThreadState state; }
 
 std::shared_ptr<void> shared(py::object object) {
   return std::shared_ptr<void>(object.release().ptr(), [](void *last) {

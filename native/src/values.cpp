@@ -1,7 +1,8 @@
 // Poplar's plain values and the simulator's.
-#include "tables.hpp"
+#include "tables_poplar.hpp"
 
 #include <poplar/TargetType.hpp>
+#include <pybind11/eval.h>
 #include <pybind11/numpy.h>
 
 namespace poplar {
@@ -32,6 +33,8 @@ constexpr Type QUARTER_METADATA(14);
 StringRef Type::toString() const { return TYPE_NAMES[place]; }
 bool Type::requiresMetadata() const { return *this == QUARTER; }
 bool Type::isFloatingPoint() const { return *this == HALF || *this == FLOAT || *this == QUARTER; }
+
+thread_local PyObject *bridge::place_of_call = nullptr;
 
 std::string toString(TargetType type) {
   return type == TargetType::IPU ? "IPU" : type == TargetType::IPU_MODEL ? "IPU_MODEL" : "CPU";
@@ -79,6 +82,12 @@ py::object array_object(const void *data, const TypeTraits &traits, std::size_t 
   const char kind = traits.isBool ? '?' : traits.isFloat ? 'f' : traits.isSigned ? 'i' : 'u';
   const std::string name = kind == '?' ? "?" : kind + std::to_string(traits.size);
   return py::array(py::dtype(name), {static_cast<py::ssize_t>(count)}, {}, data);
+}
+
+PyObject *class_of_source(const char *source, const char *name) {
+  py::dict scope;
+  py::exec(source, scope);
+  return py::object(scope[name]).release().ptr();
 }
 
 py::object number_object(const void *data, const TypeTraits &traits) {
@@ -172,6 +181,15 @@ py::object place_object(const SourceLocation &location) {
   return py::reinterpret_borrow<py::object>(object);
 }
 
+/// Tell the simulator to ask for the place of the call where no frame of Python is the user's.
+bool answer_for_places() {
+  static Place unknown{"simulator.graph.debug_context", "UNKNOWN_PLACE"};
+  py::module_::import("simulator.graph.debug_context").attr("host_place") = py::cpp_function([] {
+    return py::reinterpret_borrow<py::object>(place_of_call ? place_of_call : unknown.get());
+  });
+  return true;
+}
+
 py::object optional_record(const DebugInfo &parent) { return parent.share() ? object_of(parent) : py::none(); }
 
 } // namespace
@@ -179,7 +197,9 @@ py::object optional_record(const DebugInfo &parent) { return parent.share() ? ob
 py::object Convert<DebugContext>::to(const DebugContext &value) {
   static Place place{"simulator.poplar", "DebugContext"};
   const DebugNameAndId &named = value.getNameAndId();
+  static const bool answers = answer_for_places();
   const py::object location = value.getLocation().isValid() ? place_object(value.getLocation()) : py::none();
+  place_of_call = answers && !location.is_none() ? location.ptr() : nullptr;
   return call(place.get(), named.getName(), optional_record(named.getParent()), location);
 }
 
@@ -189,8 +209,24 @@ py::object Convert<DebugNameAndId>::to(const DebugNameAndId &value) {
 }
 
 py::object Convert<QuarterMetadata>::to(const QuarterMetadata &value) {
-  static Place place{"simulator.poplar", "QuarterMetadata"};
-  return call(place.get(), static_cast<unsigned>(value.getBinary()));
+  static PyObject *metadata_class = class_of_source(R"(
+from simulator.poplar import QuarterMetadata
+class HostMetadata(QuarterMetadata):
+    """The byte of the program's own object."""
+    def __init__(self, memory):
+        self.memory = memory
+    _format = property(lambda self: QuarterMetadata(self.memory[0]).getFormat())
+    _scale = property(lambda self: QuarterMetadata(self.memory[0]).getScale())
+    def set(self, other):
+        self.memory[0] = other.getBinary()
+)", "HostMetadata");
+  static_assert(sizeof(QuarterMetadata) == 1, "the simulator takes it for its byte");
+  return call(metadata_class, Memory{const_cast<QuarterMetadata *>(&value), sizeof(value)});
+}
+
+py::object Convert<FloatingPointBehaviour>::to(const FloatingPointBehaviour &value) {
+  static Place place{"simulator.poplar", "FloatingPointBehaviour"};
+  return call(place.get(), value.inv, value.div0, value.oflo, value.esr, value.nanoo);
 }
 
 py::object Convert<program::PrintTensorFmt>::to(const program::PrintTensorFmt &value) {

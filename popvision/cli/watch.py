@@ -1,4 +1,4 @@
-"""`popvision watch prog.py ...`: run a program at each save, and show the cost of each line in the browser."""
+"""`popvision watch prog.py ...` or `main.cpp ...`: run a program at each save, and show the cost of each line."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def command(
     program: Path,
     arguments: tuple[str, ...],
 ) -> None:
-    """Compile and run PROGRAM at each save of its files, until Ctrl-C. A page shows beside each line its cycles,
-    its bytes at the peak and the bytes it receives, and how each changed. Reports lie in a private folder that goes at
-    the end. A run beyond a limit is stopped."""
+    """Compile and run PROGRAM, Python or C++, at each save of its files, until Ctrl-C. A page shows beside each line
+    its cycles, its bytes at the peak and the bytes it receives, and how each changed. Reports lie in a private folder
+    that goes at the end. A run beyond a limit is stopped."""
     from popvision.watch.limits import Limits
     from popvision.watch.session import WatchedProgram
     from webapp.serve import ServeError, serve

@@ -132,9 +132,7 @@ class ProgramRuns:
         raise _LostError
 
     def _run_order(self, folder: Path) -> dict[str, Any]:
-        environment = profiling_environment(folder, trace=False, options=_OPTIONS | self._options)
-        environment["TMPDIR"] = str(folder / "temporary")
-        arguments = self._arguments
+        environment, arguments = run_environment(folder, self._options), self._arguments
         return {"folder": str(folder), "arguments": arguments, "environment": environment, "disk": self._limits.disk}
 
     def _follow(self, warm: subprocess.Popen[str], folder: Path, is_cancelled: Callable[[], bool]) -> Any:
@@ -174,7 +172,13 @@ class ProgramRuns:
         if isinstance(modules, list) and modules:
             self._modules = modules
         problem = Problem(broken) if broken else _problem(facts.get("problem"), code)
-        return Ended(folder, _tail(folder / "output.txt"), list(files or []), problem)
+        return Ended(folder, tail(folder / "output.txt"), list(files or []), problem)
+
+
+def run_environment(folder: Path, options: dict[str, object]) -> dict[str, str]:
+    """Variables of a run whose reports and temporary files go to `folder`."""
+    environment = profiling_environment(folder, trace=False, options=_OPTIONS | options)
+    return environment | {"TMPDIR": str(folder / "temporary")}
 
 
 def _read_outcome(path: Path) -> dict[str, Any]:
@@ -188,11 +192,7 @@ def _read_outcome(path: Path) -> dict[str, Any]:
 def _problem(facts: dict[str, Any] | None, code: int | None) -> Problem | None:
     """The exception that ended the program, else its exit code."""
     if facts is None:
-        if not code:
-            return None
-        ending = f"exit code {code}" if code > 0 else signal.Signals(-code).name
-        hint = " It wrote a file beyond the limit (--disk)." if code == -signal.SIGXFSZ else ""
-        return Problem(f"The program ended by {ending}.{hint}")
+        return exit_problem(code)
     kind, text = str(facts["kind"]), str(facts["text"])[:1000]
     sentence = f"{kind}: {text}" if text else kind
     if kind == "EOFError":
@@ -200,7 +200,17 @@ def _problem(facts: dict[str, Any] | None, code: int | None) -> Problem | None:
     return Problem(sentence, str(facts["file"]), int(facts["line"]))
 
 
-def _tail(path: Path) -> str:
+def exit_problem(code: int | None) -> Problem | None:
+    """An exit code or signal as a sentence; None for 0."""
+    if not code:
+        return None
+    ending = f"exit code {code}" if code > 0 else signal.Signals(-code).name
+    hint = " It wrote a file beyond the limit (--disk)." if code == -signal.SIGXFSZ else ""
+    return Problem(f"The program ended by {ending}.{hint}")
+
+
+def tail(path: Path) -> str:
+    """The end of a program's output."""
     try:
         with path.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from popvision.formats.errors import FormatError, NotRecordedError
+from popvision.watch.compiled_program import SUFFIXES, CompiledRuns
 from popvision.watch.limits import Limits
 from popvision.watch.margin import margin
 from popvision.watch.program_run import Ended, ProgramRuns
@@ -49,7 +50,9 @@ class WatchedProgram:
         self.path = os.path.realpath(program)
         self.folder = Path(tempfile.mkdtemp(prefix="popvision-watch-")).resolve()
         own = {name: value for name, value in (options or {}).items() if name != "autoReport.directory"}
-        self._runs = ProgramRuns(str(program), arguments, limits, own, self.folder / "imports")
+        self._is_compiled = program.suffix in SUFFIXES
+        runs = CompiledRuns if self._is_compiled else ProgramRuns
+        self._runs = runs(str(program), arguments, limits, own, self.folder / "imports")
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
         self._lock = threading.Lock()
         self._is_closed = False
@@ -161,7 +164,7 @@ class WatchedProgram:
 
     def _take_save(self, texts: dict[str, str]) -> None:
         problems = (syntax_problem(path, text) for path, text in texts.items())
-        problem = next(filter(None, problems), None)
+        problem = None if self._is_compiled else next(filter(None, problems), None)
         if problem is not None:
             self._must_run = False
             self._set(texts=texts, problem=problem, status="failed")

@@ -9,7 +9,7 @@ on. Vertices have no record; they belong to the record of their compute set.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,11 @@ class SourceLocation:
     file: str
     line: int
 
+
+UNKNOWN_PLACE = SourceLocation("", 0)
+
+#: Answers for a program that is not written in Python (native/): the line whose call runs, or `UNKNOWN_PLACE`.
+host_place: Callable[[], SourceLocation] | None = None
 
 #: where all objects are said to come from while `created_at` holds, the last one first
 _places: list[SourceLocation] = []
@@ -60,12 +65,14 @@ def belonging_to(info: DebugInfo | None) -> Iterator[None]:
 
 def user_location() -> SourceLocation:
     """The innermost frame of the user's own code: outside the simulator, installed packages and Python itself; the
-    place that `created_at` names, if any."""
+    place that `created_at` names, if any; in a program in another language what `host_place` answers."""
     if _places:
         return _places[-1]
     frame = sys._getframe(1)
     while frame.f_back is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
+    if host_place is not None and not is_users(frame.f_code.co_filename):
+        return host_place()
     return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
 
 

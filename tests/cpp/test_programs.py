@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,10 @@ import popvision
 from popvision import pva
 from popvision.cli import cpp
 from tests.cpp.building import HERE, ROOT
+from tests.same_reports import OF_A_RUN, differences
+
+#: Files that hold lines of the program's text, and an id that follows from them.
+OF_THE_TEXT = frozenset({"file archive.a", "file debug.cbor", "file debug.json", "file serialized_graph.capnp"})
 
 
 def test_a_graph_with_a_codelet_streams_and_reports(shell):
@@ -43,6 +48,16 @@ def test_programs_are_values_and_graphs_are_shared_or_moved(shell):
 
 def test_callbacks_run_without_a_lock_and_their_exceptions_arrive(shell):
     assert shell.printed("callbacks").splitlines() == ["not today", "stopped"]
+
+
+def test_each_function_of_the_chapter_of_graph_works(shell):
+    assert shell.printed("graph_chapter") == "48\n"
+
+
+def test_each_function_of_the_chapter_of_engine_works(shell):
+    assert shell.printed("engine_chapter", POPVISION_IPUS="1").splitlines() == [
+        "Stream 'in' holds quarter; derive StreamCallback from StreamCallbackWithMetadata."
+    ]
 
 
 def test_a_name_that_is_not_there_does_not_compile(shell):
@@ -107,6 +122,30 @@ def test_reports_of_engines_and_files(shell):
     assert int(total) > 0
     profiles = [str(path) for path in shell.folder.glob("report/**/profile.pop")]
     assert total in [shell.run(f"./reports {profile}").stdout for profile in profiles]
+
+
+def test_profile_and_summary_are_those_of_the_python_twin(shell):
+    """Equal but for times and what says where the program's text is."""
+    for name in ("twin.cpp", "twin.py"):
+        shutil.copy(HERE / "programs" / name, shell.folder)
+    options = '{"autoReport.all":"true","autoReport.directory":"report"}'
+    printed = shell.printed("twin", POPLAR_ENGINE_OPTIONS=options)
+    shell.run("mv report cpp")
+    twin = shell.run(f"{sys.executable} twin.py; mv report python", POPLAR_ENGINE_OPTIONS=options, PYTHONPATH=str(ROOT))
+    assert printed == twin.stdout
+    assert differences(shell.folder / "cpp", shell.folder / "python") - OF_A_RUN == OF_THE_TEXT
+
+
+def test_marks_of_a_program_are_read_from_its_trace(shell):
+    shell.printed("marks", PVTI_OPTIONS='{"enable":"true","directory":"traces"}')
+    (trace,) = shell.folder.glob("traces/*.pvti")
+    assert shell.run(f"./marks {trace}").stdout.splitlines() == [
+        'step 1 {"number": 1}',
+        "instant 0 ",
+        'step 1 {"number": 2}',
+        "residual m 0.25",
+        "0 2 1 1 4 3",
+    ]
 
 
 def test_popvision_run_runs_a_compiled_program(shell):

@@ -40,6 +40,9 @@ class DebugInfo : public bridge::Handle {
 public:
   using bridge::Handle::Handle;
   std::string getPathName() const;
+  /// Store a value in the record, which debug.json shows among its arguments.
+  void setValue(StringRef name, const std::string &value);
+  void setValue(StringRef name, double value);
 };
 
 /// A name below a record.

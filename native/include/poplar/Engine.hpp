@@ -13,25 +13,17 @@
 
 namespace poplar {
 
-namespace bridge {
-/// Bytes of the program, whose number is compared with what is moved.
-struct Memory {
-  void *begin;
-  std::size_t size;
-};
-template <class T> Memory memory(const ArrayRef<T> &values) {
-  return {const_cast<T *>(values.data()), values.size() * sizeof(T)};
-}
-} // namespace bridge
-
 /// Bytes of scratch space of each worker thread.
 static const unsigned WORKER_SCRATCH_SIZE = 48;
+
+class Engine;
 
 /// A moment of an engine, from Engine::getTimeStamp().
 class TimerTimePoint : public bridge::Handle {
 public:
   using bridge::Handle::Handle;
   TimerTimePoint() = default;
+  explicit TimerTimePoint(Engine &e); // src/engine.cpp
 };
 
 /// Options of single runs.
@@ -45,6 +37,7 @@ class Engine : public bridge::Handle {
 public:
   using bridge::Handle::Handle;
   using ProgressFunc = poplar::ProgressFunc;
+  using TimerTimePoint = poplar::TimerTimePoint;
 
   Engine() = default;
   /// Compile. A graph that is moved is empty afterwards; one that is not stays as it is.
@@ -82,7 +75,7 @@ public:
   void reportIntervals(std::ostream &outputStream);
 
   void readTensor(StringRef handle, void *buf, void *bufEnd);
-  void readTensor(StringRef handle, QuarterMetadata &metadata, void *buf, void *bufEnd); // src/engine.cpp
+  void readTensor(StringRef handle, QuarterMetadata &metadata, void *buf, void *bufEnd);
   void writeTensor(StringRef handle, const QuarterMetadata &metadata, const void *buf, const void *bufEnd);
   template <class T> void readTensor(StringRef handle, gccs::ArrayRef<T> buffer) {
     readTensor(handle, const_cast<T *>(buffer.begin()), const_cast<T *>(buffer.end()));
@@ -98,6 +91,8 @@ public:
     connectStream(handle, const_cast<T *>(buffer.begin()), const_cast<T *>(buffer.end()));
   }
   void connectStream(StringRef handle, void *p);
+  /// A stream of QUARTER: one metadata object for each replica, read or written with each transfer.
+  void connectStream(StringRef handle, const gccs::ArrayRef<QuarterMetadata> &metadata, void *begin, void *end);
   void connectStreamToCallback(StringRef handle, StreamCallbackHandle f); // src/engine.cpp
   void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f); // src/engine.cpp
   void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f); // src/engine.cpp

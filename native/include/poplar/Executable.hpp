@@ -9,6 +9,17 @@
 
 namespace poplar {
 
+namespace bridge {
+/// Bytes of the program, whose number is compared with what is moved.
+struct Memory {
+  void *begin;
+  std::size_t size;
+};
+template <class T> Memory memory(const ArrayRef<T> &values) {
+  return {const_cast<T *>(values.data()), values.size() * sizeof(T)};
+}
+} // namespace bridge
+
 /// Called with the steps done and the steps of a compilation.
 using ProgressFunc = std::function<void(int, int)>;
 
@@ -38,11 +49,13 @@ Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bo
                         const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
                         const DebugContext &debugContext = {});
 
-/// Tiles of external variables, by the symbol given to Graph::addExternalVariable.
+/// Tiles and addresses of external variables, by the symbol given to Graph::addExternalVariable.
 class Preallocations : public bridge::Handle {
 public:
   Preallocations();
   void add(StringRef symbol, unsigned tile);
+  /// Elements on tiles, each at a byte of the tile's memory; -1 where linking chooses.
+  void add(StringRef symbol, const std::vector<std::tuple<unsigned, Interval, std::int64_t>> &parts);
 };
 
 /// A graph with one program, which another runtime branches to.
@@ -54,6 +67,26 @@ public:
   std::vector<std::string> getSymbols() const;
   void serialize(std::ostream &out) const;
   static Module deserialize(std::istream &in);
+};
+
+/// Runs a module: loads its code and branches to it on every tile.
+class ModuleRuntime : public bridge::Handle {
+public:
+  ModuleRuntime(const Module &module);
+  void load(const Device &device);
+  /// Returns the cycles until the last tile is done.
+  std::uint64_t run();
+  /// Copy between memory of the program and an external variable of exactly its size.
+  template <class T> void writeExternal(StringRef symbol, gccs::ArrayRef<T> buffer) {
+    writeExternal(symbol, bridge::memory(buffer));
+  }
+  template <class T> void readExternal(StringRef symbol, gccs::ArrayRef<T> buffer) {
+    readExternal(symbol, bridge::memory(buffer));
+  }
+
+private:
+  void writeExternal(StringRef symbol, bridge::Memory buffer);
+  void readExternal(StringRef symbol, bridge::Memory buffer);
 };
 
 #define POPLAR_REST                                                                                                    \

@@ -20,6 +20,9 @@
 #include <poplar/Target.hpp>
 #include <poplar/Tensor.hpp>
 #include <poplar/TypeTraits.hpp>
+#include <poplar/VectorLayout.hpp>
+#include <poplar/Version.hpp>
+#include <poplar/VertexEdgeInfo.hpp>
 #include <poplar/exceptions.hpp>
 
 namespace poplar {
@@ -43,6 +46,9 @@ public:
   unsigned rank() const;
   std::size_t size() const;
   std::size_t getSizeAtIndex(std::size_t i) const;
+  /// The layout of the vector; of a vector of vectors that of the list (level 0) or of the inner ones (level 1).
+  layout::Vector getProfilerVectorLayout(std::size_t nestingLevel = 0) const;
+  layout::VectorList getProfilerVectorListLayout() const;
   /// The value of a simple field.
   template <class T> T getInitialValue(const Target &target) const { return static_cast<T>(initialNumber(target)); }
   template <class T> std::vector<T> getInitialValues(const Target &target) const {
@@ -231,6 +237,16 @@ public:
     setTensorValues(t, values.data(), TypeTraits::make<T>(), values.size(), false);
   }
   void setInitialValue(const Tensor &t, const std::map<unsigned, unsigned> &vals);
+  /// Let a callback give a simple field its value when the graph is complete: setInitCallback<uint16_t>(v["n"], f).
+  template <class T>
+  void setInitCallback(FieldRef field, LateInitCallback<T> callback,
+                       typename std::enable_if<std::is_arithmetic<T>::value>::type * = nullptr) {
+    setInitCallback(field, LateValue([callback](const VertexEdgeInfo &edges) {
+                      const T value = callback(edges);
+                      return std::string(reinterpret_cast<const char *>(&value), sizeof(T));
+                    }),
+                    TypeTraits::make<T>());
+  }
   void setInitialValueHalf(FieldRef field, uint16_t val);
   void setInitialValueHalf(FieldRef field, ArrayRef<uint16_t> val);
   void setInitialValueHalf(const Tensor &t, uint16_t val);
@@ -277,6 +293,8 @@ public:
   Graph createVirtualGraph(unsigned lowerTile, unsigned upperTile);
   Graph createVirtualGraph(const std::vector<unsigned> &perIpuTiles);
   Graph getTopLevelGraph();
+  /// A record of an operation of a library, below which what it makes can stand. Not one of Poplar's functions.
+  DebugInfo addDebugInfo(const DebugContext &debugContext, StringRef layer);
   Tensor addReplicationIndexConstant(const DebugContext &debugContext = {});
   Function addFunction(const program::Program &program);
   FunctionBuffer addFunctionBuffer(const Function &f, FunctionBufferMappingType mappingType);
@@ -294,6 +312,10 @@ private:
                       bool single); // src/graph.cpp
   void setTensorValues(const Tensor &t, const void *val, const TypeTraits &traits, std::size_t count,
                        bool single); // src/graph.cpp
+
+  /// The bytes of a value.
+  using LateValue = std::function<std::string(const VertexEdgeInfo &)>;
+  void setInitCallback(FieldRef field, LateValue callback, const TypeTraits &traits); // src/graph.cpp
 
   mutable Target target;
 };

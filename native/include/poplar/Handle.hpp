@@ -8,6 +8,13 @@
 #include <memory>
 #include <utility>
 
+#ifndef __linux__
+#error "C++ programs for the simulator need Linux; there is no library for macOS and Windows."
+#endif
+#ifdef _LIBCPP_VERSION
+#error "The library is built with libstdc++; compile without -stdlib=libc++."
+#endif
+
 namespace poplar {
 namespace bridge {
 

@@ -11,24 +11,20 @@ public:
   enum class Format { F143, F152 };
 
   QuarterMetadata() = default;
-  QuarterMetadata(Format format, int scale) : format(format), scale(scale) {
+  QuarterMetadata(Format format, int scale) : binary(format == Format::F143 ? 0x80 : 0) {
+    binary = static_cast<unsigned char>(binary | (scale & 0x3f));
     if (scale < -32 || scale > 31)
       throw tensor_metadata_error("The scale of QUARTER metadata is -32 to 31, not " + std::to_string(scale) + ".");
   }
   /// From the byte that a metadata tensor holds.
-  explicit QuarterMetadata(unsigned char binary)
-      : format(binary & 0x80 ? Format::F143 : Format::F152),
-        scale((binary & 0x3f) > 31 ? (binary & 0x3f) - 64 : binary & 0x3f) {}
+  explicit QuarterMetadata(unsigned char binary) : binary(static_cast<unsigned char>(binary & 0xbf)) {}
 
-  Format getFormat() const { return format; }
-  int getScale() const { return scale; }
-  unsigned char getBinary() const {
-    return static_cast<unsigned char>((format == Format::F143 ? 0x80 : 0) | (scale & 0x3f));
-  }
+  Format getFormat() const { return binary & 0x80 ? Format::F143 : Format::F152; }
+  int getScale() const { return (binary & 0x3f) > 31 ? (binary & 0x3f) - 64 : binary & 0x3f; }
+  unsigned char getBinary() const { return binary; }
 
 private:
-  Format format = Format::F143;
-  int scale = 0;
+  unsigned char binary = 0x80; // the simulator reads and writes it where it is
 };
 
 inline bool operator==(const QuarterMetadata &a, const QuarterMetadata &b) { return a.getBinary() == b.getBinary(); }

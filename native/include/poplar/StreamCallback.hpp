@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <poplar/ArrayRef.hpp>
+#include <poplar/Quarter.hpp>
 
 namespace poplar {
 
@@ -34,7 +35,33 @@ public:
   void invalidatePrefetched() final {}
 };
 
-/// A stream's callback: a function of the memory, or an object.
+/// A callback of a stream of QUARTER: it sets the metadata of what it provides, and reads that of what it consumes.
+class StreamCallbackWithMetadata : public StreamCallback {
+public:
+  virtual Result prefetch(QuarterMetadata &metadata, void *p) = 0;
+  virtual void fetch(QuarterMetadata &metadata, void *p) = 0;
+
+private:
+  Result prefetch(void *) final { return Result::NotAvailable; }
+  void fetch(void *) final {}
+};
+
+/// A callback that may suspend itself until another callback or thread resumes it. While prefetch is suspended the
+/// program goes on until it needs the data; while fetch is, the transfer waits.
+class ResumableStreamCallback : public StreamCallback {
+public:
+  /// Resume the callback from its last wait().
+  void notify(); // src/host_objects.cpp
+  bool isAwaiting() const; // src/host_objects.cpp
+
+  void *suspension = nullptr; // of the simulator, once the callback is connected
+
+protected:
+  /// Suspend the running callback; only the callback itself calls this.
+  void wait(); // src/host_objects.cpp
+};
+
+/// A stream's callback: a function of the memory, of metadata and memory, or an object.
 class StreamCallbackHandle {
   class Called final : public LegacyStreamCallback {
   public:
@@ -45,9 +72,24 @@ class StreamCallbackHandle {
     std::function<void(void *)> function;
   };
 
+  class CalledWithMetadata final : public StreamCallbackWithMetadata {
+  public:
+    explicit CalledWithMetadata(std::function<void(QuarterMetadata &, void *)> function)
+        : function(std::move(function)) {}
+    Result prefetch(QuarterMetadata &, void *) override { return Result::NotAvailable; }
+    void fetch(QuarterMetadata &metadata, void *p) override { function(metadata, p); }
+    void complete() override {}
+
+  private:
+    std::function<void(QuarterMetadata &, void *)> function;
+  };
+
 public:
   template <class F, class = decltype(std::declval<F &>()(std::declval<void *>()))>
   StreamCallbackHandle(F function) : callback(new Called(std::move(function))) {}
+  template <class F, class = decltype(std::declval<F &>()(std::declval<QuarterMetadata &>(), std::declval<void *>())),
+            class = void>
+  StreamCallbackHandle(F function) : callback(new CalledWithMetadata(std::move(function))) {}
   template <class C, class = typename std::enable_if<std::is_base_of<StreamCallback, C>::value>::type>
   StreamCallbackHandle(std::unique_ptr<C> callback) : callback(std::move(callback)) {}
   StreamCallbackHandle(StreamCallbackHandle &&) = default;

@@ -2,6 +2,7 @@
 #define poplar_Target_hpp
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <poplar/Enumerations.hpp>
@@ -40,6 +41,13 @@ public:
   unsigned getTypeSize(const Type &type) const;
   unsigned getAtomicStoreGranularity() const;
   unsigned getNumStrideBits() const;
+  /// The largest and the lowest value of a type, cut to what T holds.
+  double getTypeLimitsMaxAs(const Type &type) const;
+  double getTypeLimitsLowestAs(const Type &type) const;
+  template <class T> T getTypeLimitsMaxAs(const Type &type) const { return limit<T>(getTypeLimitsMaxAs(type)); }
+  template <class T> T getTypeLimitsLowestAs(const Type &type) const {
+    return limit<T>(getTypeLimitsLowestAs(type));
+  }
   unsigned getRptCountMax() const;
   unsigned getWeightsPerConvUnit(const Type &type) const;
   unsigned getNumConvUnits(const Type &inputType, const Type &partialType) const;
@@ -79,6 +87,14 @@ public:
   static Target createIPUTarget(unsigned numIPUs, StringRef systemType, const OptionFlags &opts = {});
   static Target createIPUTarget(unsigned numIPUs, unsigned tilesPerIPU, StringRef systemType,
                                 const OptionFlags &opts = {});
+
+private:
+  template <class T> static T limit(double value) {
+    using Limits = std::numeric_limits<T>;
+    return value >= static_cast<double>(Limits::max())      ? Limits::max()
+           : value <= static_cast<double>(Limits::lowest()) ? Limits::lowest()
+                                                            : static_cast<T>(value);
+  }
 };
 
 inline bool operator==(const Target &a, const Target &b) { return bridge::equal(a, b); }

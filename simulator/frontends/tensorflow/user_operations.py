@@ -22,7 +22,8 @@ import tensorflow as tf
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Program, operators_within
-from simulator.frontends.lowering.tensorflow.user_operations import UserOperationError, has_function, library_function
+from simulator.frontends.lowering.tensorflow.cpp_operations import UserOperationError
+from simulator.frontends.lowering.tensorflow.user_operations import has_function, library_function
 from simulator.frontends.tensorflow.host_calls import calling
 
 
@@ -57,8 +58,8 @@ def precompiled_user_op(
     """Results of an operation that the file `library_path` builds, as a list of tensors.
 
     `outs` has their "output_types" and "output_shapes"; `gp_path` is a file of codelets. The gradient is
-    `<op_name>_grad`, called once, or once for each input with `separate_gradients`. Raises UserOperationError, a
-    poplar_error, for a file without the function, and for C++ libraries."""
+    `<op_name>_grad`, called once, or once for each input with `separate_gradients`. The file is Python, or a C++
+    library built against `make cpp`. Raises UserOperationError, a poplar_error, for a file without the function."""
     tensors = [tf.convert_to_tensor(one) for one in inputs]
     library_function(library_path, op_name)
     announced = outs or {"output_types": [], "output_shapes": []}

@@ -1,5 +1,7 @@
-"""Custom operations: functions in a Python file, their gradients, and what may be cached of them."""
+"""Custom operations: functions in a Python file or a C++ library, their gradients, and what may be cached of them."""
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from simulator.frontends.lowering.tensorflow.user_operations import UserOperationError
+from simulator.frontends.lowering.tensorflow.cpp_operations import UserOperationError
 from simulator.frontends.tensorflow import system
 from simulator.frontends.tensorflow.capture.function import capture_function
 from simulator.frontends.tensorflow.configuration.enumerations import DeviceConnectionType
@@ -165,9 +167,10 @@ def test_wrong_operations_are_refused_by_one_sentence(library: str, name: str, s
     assert sentence in str(raised.value)
 
 
-def test_libraries_that_are_not_python_are_refused(tmp_path: Path) -> None:
+def test_libraries_that_cannot_be_loaded_are_refused(tmp_path: Path) -> None:
     for path, sentence in (
-        ("libadd.so", "operations of C.. libraries cannot be loaded"),
+        ("libadd.so", "libadd.so cannot be loaded"),
+        ("add.txt", "neither a Python file"),
         ("missing.py", "There is no"),
     ):
         with pytest.raises(UserOperationError, match=sentence):
@@ -187,3 +190,85 @@ def test_an_operation_runs_on_the_ipu_only(library: str) -> None:
 def test_other_calls_of_the_host_are_refused() -> None:
     with pytest.raises(poplar_error, match="calls Python on the host, which cannot be lowered to the IPU"):
         run(lambda x: tf.ensure_shape(tf.numpy_function(np.sin, [x], tf.float32), [4]), VALUES)
+
+
+# ---- C++ libraries, which need `make cpp` and g++ ----
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARIES = ROOT / "build" / "cpp" / "lib"
+CPP_LIBRARY = """
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include <poplar/Graph.hpp>
+#include <popops/ElementWise.hpp>
+
+using poplar::Tensor;
+using Tensors = std::vector<Tensor>;
+
+extern "C" {
+
+int32_t custom_op_api_level = 5;
+
+poplar::program::Program Build(poplar::Graph &graph, const Tensors &inputs, Tensors &outputs,
+                               const std::string &attributes, const std::string &debug_prefix) {
+  poplar::program::Sequence prog;
+  if (attributes == "refuse")
+    throw std::runtime_error("not these inputs");
+  Tensor factor = graph.addConstant<float>(poplar::FLOAT, {}, std::stof(attributes));
+  graph.setTileMapping(factor, 0);
+  outputs.push_back(popops::mul(graph, inputs[0], factor, prog, debug_prefix));
+  return prog;
+}
+
+poplar::program::Program Build_grad(poplar::Graph &graph, int, const Tensors &gradients, const Tensors &fwd_inputs,
+                                    const Tensors &fwd_outputs, Tensors &outputs, const std::string &,
+                                    const std::string &debug_prefix) {
+  poplar::program::Sequence prog;
+  Tensor ratio = popops::div(graph, fwd_outputs[0], fwd_inputs[0], prog, debug_prefix);
+  outputs.push_back(popops::mul(graph, gradients[0], ratio, prog, debug_prefix));
+  return prog;
+}
+
+void Build_metadata(std::vector<std::int64_t> &, std::vector<std::int64_t> &, std::map<std::int64_t, std::int64_t> &,
+                    bool &, bool &, bool &is_hashable, std::uint32_t num_inputs) {
+  is_hashable = num_inputs == 1;
+}
+
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cpp_library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    if not (LIBRARIES / "libpoplar.so").exists() or shutil.which("g++") is None:
+        pytest.skip("needs the libraries of C++ programs: make cpp")
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "operation.cpp").write_text(CPP_LIBRARY)
+    includes = [f"-I{ROOT / 'native' / 'include'}", f"-I{ROOT / 'simulator' / 'codelets' / 'include'}"]
+    linked = [f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-lpoplar", "-lpopops"]
+    command = ["g++", "-std=c++14", "-shared", "-fPIC", *includes, "operation.cpp", *linked, "-o", "operation.so"]
+    subprocess.run(command, cwd=folder, check=True)
+    return str(folder / "operation.so")
+
+
+def test_an_operation_and_its_gradient_are_functions_of_a_library(cpp_library: str) -> None:
+    configure()
+    assert run(lambda x: operation(cpp_library, x, attributes="3"), VALUES) == [(3 * VALUES).tolist()]
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(operation(cpp_library, x, attributes="3"))
+        return tape.gradient(loss, x)
+
+    assert run(slope, VALUES) == [[3.0] * 4]
+
+
+def test_an_exception_of_the_library_is_one_sentence(cpp_library: str) -> None:
+    configure()
+    with pytest.raises(poplar_error, match=r"Build of .* failed: not these inputs"):
+        run(lambda x: operation(cpp_library, x, attributes="refuse"), VALUES)
+    with pytest.raises(UserOperationError, match="has no function 'Other'"):
+        precompiled_user_op([np.zeros(4, np.float32)], cpp_library, op_name="Other")

@@ -1,4 +1,4 @@
-"""Operations that a program brings along: a function in a Python file builds them."""
+"""Operations that a program brings along: a function in a Python file or a C++ library builds them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from simulator.base.errors import poplar_error
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import lowers
+from simulator.frontends.lowering.tensorflow.cpp_operations import CppLibrary, UserOperationError, cpp_library
 from simulator.poplar import Tensor
 from simulator.poplar.program import Program
-
-
-class UserOperationError(poplar_error):
-    """A custom operation whose file cannot be used, or that does not give what was announced."""
 
 
 @lowers("tf.UserOp", kind="UserOp", call="the function of the user's file")
@@ -63,25 +59,27 @@ def user_operation(
 
 
 def library_function(path: str, name: str) -> Callable[..., Any]:
-    """A function of a user's file. Raises UserOperationError for a file that has none, or that is no Python."""
+    """A function of a user's file. Raises UserOperationError for a file that has none, or that cannot be loaded."""
     if not has_function(path, name):
         raise UserOperationError(f"{path} has no function '{name}'; write it, or name the operation by op_name.")
-    function: Callable[..., Any] = getattr(_library(path), name)
+    library = _library(path)
+    function: Callable[..., Any] = library.function(name) if isinstance(library, CppLibrary) else getattr(library, name)
     return function
 
 
 def has_function(path: str, name: str) -> bool:
-    """Raises UserOperationError for a file that is missing or no Python."""
-    return callable(getattr(_library(path), name, None))
+    """Raises UserOperationError for a file that is missing or cannot be loaded."""
+    library = _library(path)
+    return library.has(name) if isinstance(library, CppLibrary) else callable(getattr(library, name, None))
 
 
-def _library(path: str) -> ModuleType:
-    """The module of a file: codelets that it defines are found again by its name."""
+def _library(path: str) -> ModuleType | CppLibrary:
+    """A C++ library, or the module of a Python file: codelets that it defines are found again by its name."""
     file = Path(path).resolve()
+    if file.suffix == ".so":
+        return cpp_library(str(file))
     if file.suffix != ".py":
-        raise UserOperationError(
-            f"The library {path} is no Python file; operations of C++ libraries cannot be loaded. Write it in Python."
-        )
+        raise UserOperationError(f"The library {path} is neither a Python file (.py) nor a C++ library (.so).")
     loaded = sys.modules.get(file.stem)
     if loaded is not None and getattr(loaded, "__file__", None) == str(file):
         return loaded
