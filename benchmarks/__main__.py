@@ -22,7 +22,7 @@ NAMES = (
     "many_tiles",
     "exchange",
     "report_pages",
-    "cpp_codelets",
+    "cpp.codelets",
     "pva_access",
 )
 

@@ -1,4 +1,4 @@
-"""C++ codelets against a hand-written loop with the same compiler flags: `python -m benchmarks.cpp_codelets`.
+"""C++ codelets against a hand-written loop with the same compiler flags: `python -m benchmarks.cpp.codelets`.
 
 Both compute a triad on the same arrays. The engine runs vertices of a compute set (rows of structs in the process of
 the codelets). The other side is one C++ program that calls the same kind of loop for each share, so both read and write
@@ -77,7 +77,7 @@ def main() -> int:
     lines = [
         "## C++ codelets and a loop by hand",
         "",
-        f"`python -m benchmarks.cpp_codelets`. A triad on floats, `{FLAGS}`, {REPEATS} compute sets a run, best of "
+        f"`python -m benchmarks.cpp.codelets`. A triad on floats, `{FLAGS}`, {REPEATS} compute sets a run, best of "
         f"{ROUNDS}; processor time per element. The limit is {LIMIT:g}.",
         "",
         "| vertices | elements of each | codelet, ns | by hand, ns | ratio |",

@@ -1,0 +1,1 @@
+"""C++ beside Python and beside hand-written loops."""
