@@ -4,7 +4,7 @@ In a trace such an operation is a call of the host, whose token says which opera
 the functions that a C++ library of TensorFlow's custom operations has:
 
     Build(graph, inputs, outputs, attributes, debugContext)
-    Build_grad(graph, input_grad_index, gradients, fwd_outputs, fwd_inputs, outputs, attributes, debugContext)
+    Build_grad(graph, input_grad_index, gradients, fwd_inputs, fwd_outputs, outputs, attributes, debugContext)
     Build_metadata(num_inputs)
 
 The first two append their results to `outputs` and return a program; the last returns a dict, {"is_hashable": True}.

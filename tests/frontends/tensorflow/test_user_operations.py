@@ -33,7 +33,7 @@ def Build(graph, inputs, outputs, attributes, debugContext):
     return program
 
 
-def Build_grad(graph, input_grad_index, gradients, fwd_outputs, fwd_inputs, outputs, attributes, debugContext):
+def Build_grad(graph, input_grad_index, gradients, fwd_inputs, fwd_outputs, outputs, attributes, debugContext):
     """All gradients, or that of one input where `attributes` begins with "one"."""
     program = Sequence()
     one, factor = attributes.startswith("one"), float(attributes.removeprefix("one"))
@@ -45,6 +45,15 @@ def Build_grad(graph, input_grad_index, gradients, fwd_outputs, fwd_inputs, outp
 def Squares(graph, inputs, outputs, attributes, debugContext):
     program = Sequence()
     outputs.append(popops.mul(graph, inputs[0], inputs[0], program, debugContext))
+    return program
+
+
+def Squares_grad(graph, input_grad_index, gradients, fwd_inputs, fwd_outputs, outputs, attributes, debugContext):
+    """2 * square / number"""
+    program = Sequence()
+    ratio = popops.div(graph, fwd_outputs[0], fwd_inputs[0], program, debugContext)
+    slope = popops.mul(graph, ratio, 2.0, program, debugContext)
+    outputs.append(popops.mul(graph, gradients[0], slope, program, debugContext))
     return program
 
 
@@ -115,6 +124,18 @@ def test_its_gradient_is_the_function_of_the_file(library: str, separate: bool) 
 
     result = 3 * VALUES + VALUES
     assert run(slopes, VALUES, VALUES) == [(2 * result * 3).tolist(), (2 * result).tolist()]
+
+
+def test_a_gradient_gets_the_inputs_before_the_results(library: str) -> None:
+    configure()
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(operation(library, x, op_name="Squares"))
+        return [tape.gradient(loss, x)]
+
+    assert run(slope, VALUES) == [(2 * VALUES).tolist()]
 
 
 def test_an_operation_that_is_not_hashable_is_not_cached(

@@ -56,7 +56,7 @@ class CppLibrary:
         if name.endswith("_metadata"):
             return lambda inputs: {"is_hashable": self._call("is_hashable", ctypes.c_bool, place, self._level, inputs)}
         if name.endswith("_grad"):
-            return lambda graph, index, slopes, results, inputs, outputs, attributes, context: self._built(
+            return lambda graph, index, slopes, inputs, results, outputs, attributes, context: self._built(
                 outputs, name, "gradient", place, graph, index, slopes, inputs, results, attributes, context
             )
         return lambda graph, inputs, outputs, attributes, context: self._built(

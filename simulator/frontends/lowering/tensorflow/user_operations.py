@@ -44,7 +44,7 @@ def user_operation(
         slopes, results = given[:forward_results], given[forward_results : 2 * forward_results]
         inner = given[2 * forward_results :]
         name = at.name(function)
-        program = build(at.graph, gradient_index, slopes, results, inner, outputs, attributes, name)
+        program = build(at.graph, gradient_index, slopes, inner, results, outputs, attributes, name)
     if not isinstance(program, Program):
         raise UserOperationError(f"{function} of {library} returned {program!r}; return the program that it built.")
     made = [(list(one.shape()), one.elementType()) for one in outputs]
