@@ -2,9 +2,10 @@
 
 These files have no checksums: a changed digit is another time, and nobody can know. So the rule is that of each event:
 one that no change has touched has the times and the arguments that it had, or is missing or marked as unfinished, and
-then something is said. Those of profiles are judged by what their times add up to (foreign_mutations/profiles.py).
-Mutation number n is drawn with n as its seed. `python -m tests.formats.mutated_traces` tries all that are left of
-100,000, and goes on where the last run ended, as long as no reader has changed."""
+then something is said. The ends of Perfetto's slices have no names: where a packet is lost, which is said, a slice may
+be closed by the end of another one on its track. Profiles are judged by what their times add up to
+(foreign_mutations/profiles.py). Mutation number n is drawn with n as its seed. `python -m tests.formats.mutated_traces`
+tries all that are left of 100,000, and goes on where the last run ended, as long as no reader has changed."""
 
 from __future__ import annotations
 
@@ -166,6 +167,8 @@ def wrong(number: int, folder: Path) -> list[str]:
             continue
         if label not in told:
             problems += [f"{label} is missing without a word"] * (not is_said)
+        elif is_perfetto(number) and is_said and any(begin == spans[0][0] for begin, *_ in told[label]):
+            continue
         elif spans[0] not in told[label] and not (is_said and (spans[0][0], UNFINISHED, spans[0][2]) in told[label]):
             problems.append(f"{label} is {told[label]}, not {spans[0]}")
     return problems

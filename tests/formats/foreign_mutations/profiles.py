@@ -139,7 +139,8 @@ def wrong(number: int, folder: Path) -> list[str]:
     except FormatError as refusal:
         return ["a refusal of several lines"] * ("\n" in str(refusal))
     if document is None or recording.producer == "Chrome trace events":
-        return [f"{recording.producer} was read from no JSON"] * (document is None and not recording.problem)
+        is_said = bool(recording.problem or recording.left_out)
+        return [f"{recording.producer} was read from no JSON"] * (document is None and not is_said)
     set_clock(recording)
     recording.finish_spans()
     if recording.left_out or recording.not_read or recording.repaired or recording.problem:
