@@ -121,7 +121,7 @@ def test_frames_and_commands_tell_them(source: ReportSource) -> None:
         frame = report.operations("poplibs")
         assert frame.attrs["apart"] == sentence
         assert int(frame["apart_cycles"].sum() + frame["total_cycles"].sum()) == source.reader.total_cycles()
-    query = ["query", str(source.folder), "select sum(apart_cycles) as apart from operation_list", "--json"]
+    query = ["query", str(source.folder), "select sum(apart_cycles) as apart from operations", "--json"]
     answer = json.loads(CliRunner().invoke(group, query).output)
     assert answer["rows"][0] in ([set_apart(source).total], {"apart": set_apart(source).total})
     for command in (["operations", "--layer", "poplibs"], ["insights"]):

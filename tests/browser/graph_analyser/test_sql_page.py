@@ -59,7 +59,7 @@ def test_rows_are_those_of_the_file_and_lead_to_their_pages(viewer: Viewer, fold
         ("select 12 as program", "/program_tree?program=12"),
         ("select 3 as variable", "/liveness?variable=3"),
         ("select 9 as liveness_index", "/liveness?liveness=9"),
-        ("select context from operation_list where context is not null limit 1", "/operations?ops_at="),
+        ("select context from operations where context is not null limit 1", "/operations?ops_at="),
         ("select debug_id from program_list where compute_set >= 0 limit 1", "/source?src_file="),
         ("select compute_set from program_list where compute_set >= 0 limit 1", "/program_tree?program="),
     ],
