@@ -162,15 +162,20 @@ def wrong(number: int, folder: Path) -> list[str]:
     if not mutated.is_among_events:
         return []
     problems = []
-    for label, spans in truth(number).items():
+    spans_of = {label: spans[0] for label, spans in truth(number).items()}
+    touched_begins = {span[0] for label, span in spans_of.items() if int(label[1:]) in mutated.touched}
+    for label, span in spans_of.items():
         if int(label[1:]) in mutated.touched:
             continue
-        if label not in told:
+        told_spans = [
+            one for one in told.get(label, []) if one[0] not in touched_begins
+        ]  # a touched one may be renamed
+        if not told_spans:
             problems += [f"{label} is missing without a word"] * (not is_said)
-        elif is_perfetto(number) and is_said and any(begin == spans[0][0] for begin, *_ in told[label]):
+        elif is_perfetto(number) and is_said and any(begin == span[0] for begin, *_ in told_spans):
             continue
-        elif spans[0] not in told[label] and not (is_said and (spans[0][0], UNFINISHED, spans[0][2]) in told[label]):
-            problems.append(f"{label} is {told[label]}, not {spans[0]}")
+        elif span not in told_spans and not (is_said and (span[0], UNFINISHED, span[2]) in told_spans):
+            problems.append(f"{label} is {told_spans}, not {span}")
     return problems
 
 
