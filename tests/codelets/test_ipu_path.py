@@ -12,7 +12,14 @@ import pytest
 from graphs import Bench, model
 
 from simulator.codelets.compiled.popc import main
-from simulator.poplar import FLOAT, CodeletFileType, DeviceManager, TargetType, graph_program_compilation_error
+from simulator.poplar import (
+    FLOAT,
+    CodeletFileType,
+    DeviceManager,
+    TargetType,
+    application_runtime_error,
+    graph_program_compilation_error,
+)
 
 #: The sum of neighbours: by pairs on hardware, one after another elsewhere.
 SOURCE = """
@@ -49,9 +56,9 @@ def source(more: str) -> str:
 
 @pytest.fixture
 def device() -> Any:
-    found = next(device for device in DeviceManager().getDevices(TargetType.IPU, 1) if device.attach())
-    yield found
-    found.detach()
+    attached = next(device for device in DeviceManager().getDevices(TargetType.IPU, 1) if device.attach())
+    yield attached
+    attached.detach()
 
 
 def path_of(device: Any, add: Callable[[Any], object]) -> int:
@@ -164,3 +171,13 @@ def test_a_name_without_its_header_says_which(line: str, header: str) -> None:
     text = source("").replace("out[6] = 2;", line)
     with pytest.raises(graph_program_compilation_error, match=f"; include {header}"):
         Bench(2).graph.addCodelets(io.StringIO(text), "", io.StringIO(), CodeletFileType.CppSource)
+
+
+def test_a_vertex_without_a_numbered_worker_does_not_get_a_number() -> None:
+    bench = Bench(2)
+    text = source("").replace("#include <poplar/Vertex.hpp>", "#include <poplar/Vertex.hpp>\n#include <ipu_builtins.h>")
+    bench.graph.addCodelets(io.StringIO(text.replace("out[6] = 2;", "out[6] = __builtin_ipu_get_worker_id();")))
+    fields = {"in": bench.tensor("x", FLOAT, X), "out": bench.tensor("y", FLOAT, np.zeros(7))}
+    bench.graph.setPerfEstimate(bench.vertex("Feature", fields), 10)
+    with pytest.raises(application_runtime_error, match="it asked for its worker, which only a MultiVertex has"):
+        bench.run(["y"])

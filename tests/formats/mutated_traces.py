@@ -167,9 +167,8 @@ def wrong(number: int, folder: Path) -> list[str]:
     for label, span in spans_of.items():
         if int(label[1:]) in mutated.touched:
             continue
-        told_spans = [
-            one for one in told.get(label, []) if one[0] not in touched_begins
-        ]  # a touched one may be renamed
+        # Without those of touched events that a change gave this name.
+        told_spans = [entry for entry in told.get(label, []) if entry[0] not in touched_begins]
         if not told_spans:
             problems += [f"{label} is missing without a word"] * (not is_said)
         elif is_perfetto(number) and is_said and any(begin == span[0] for begin, *_ in told_spans):

@@ -26,6 +26,7 @@ from simulator.base.errors import (
     poplar_error,
 )
 from simulator.codelets.float_state import current
+from simulator.graph.vertices import CompiledClass
 from simulator.machine.cycles.rounding import WORKERS
 
 _REQUEST = struct.Struct("=6Q4I")
@@ -57,6 +58,8 @@ _FLOAT = {
 }
 #: The code that the process stores when its stack is full (runner.c).
 _STACK_OVERFLOW = 1000
+#: The one that it stores when a vertex other than a MultiVertex asks for its worker (runner.c).
+_NO_WORKER = 1001
 
 
 def seconds_allowed() -> float:
@@ -126,7 +129,7 @@ class Runner:
 
     def run(
         self,
-        entry: str,
+        class_: CompiledClass,
         state: int,
         vertices: tuple[int, int],
         place: Place,
@@ -135,12 +138,14 @@ class Runner:
         counters: int = 0,
         tiles: int = 0,
     ) -> bool:
-        """Run vertices [first, last) of the row at address `state`; whether all of them returned true.
+        """Run vertices [first, last) of a class, of the row at address `state`; whether all of them returned true.
 
         `counters`: an address that the counters of this run are copied to, 0 for none. `tiles`: where the numbers of
         the vertices' tiles are (4 bytes each), 0 = all on tile 0. Raises application_runtime_error naming the vertex
         when the process dies or a vertex takes too long."""
-        request = _REQUEST.pack(self.entries[entry], state, *vertices, counters, tiles, *workers, current().word(), 0)
+        places = (self.entries[class_.entry], state, *vertices, counters, tiles)
+        has_workers = class_.layout.kind == "multi"
+        request = _REQUEST.pack(*places, *workers, current().word(), has_workers)
         try:
             os.write(self._requests, request)
         except BrokenPipeError:
@@ -202,6 +207,8 @@ class Runner:
             said = int(self._position[0]["result"])
             if -code == signal.SIGFPE:
                 known = _FLOAT.get(said, known)
+            elif -code == signal.SIGABRT and said == _NO_WORKER:
+                known = (ErrorCode.TRAP, "it asked for its worker, which only a MultiVertex has a number of here")
             elif -code == signal.SIGSEGV and said == _STACK_OVERFLOW:
                 known = (ErrorCode.INVALID_ADDRESS, "its stack overflowed")
             kind, why = known or (ErrorCode.UNKNOWN, f"signal {signal.Signals(-code).name} ended it")

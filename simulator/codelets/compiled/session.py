@@ -100,7 +100,7 @@ class Session:
         copies.fill(memory[rows.bytes :])
         counters = rows.bytes + copies.size if counted else 0
         at, tiles = base + counters if counted else 0, base + rows.bytes + tile_at
-        self.agreed = runner.run(class_.entry, base, (0, 1), place, printer, workers, at, tiles)
+        self.agreed = runner.run(class_, base, (0, 1), place, printer, workers, at, tiles)
         copies.back(memory[rows.bytes :])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 

@@ -28,10 +28,12 @@ struct named_entry {
 };
 struct request {
   uint64_t entry, state, first, last, counters, tiles;
-  uint32_t first_worker, last_worker, float_flags, padding;
+  uint32_t first_worker, last_worker, float_flags, has_workers;
 };
 /* Bits of float_flags, as simulator.codelets.float_state has them. */
 enum { STOP_INVALID = 1, STOP_DIVISION = 2, STOP_OVERFLOW = 4, NAN_ON_OVERFLOW = 16 };
+/* Codes of ends beside those of signals: _STACK_OVERFLOW and _NO_WORKER of runner.py. */
+enum { STACK_OVERFLOW = 1000, NO_WORKER = 1001 };
 struct reply {
   uint64_t printed;
   uint64_t result;
@@ -46,6 +48,7 @@ extern int popvision_nan_on_overflow; /* half.c */
 
 static volatile struct position *position;
 static const uint32_t *tiles; /* of the vertices of the row */
+static uint32_t has_workers;  /* whether these are of a MultiVertex */
 static int print_descriptor;
 static uint64_t printed;
 
@@ -67,8 +70,14 @@ static void put(int descriptor, const void *data, size_t size) {
 /* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
 unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
 
-/* The worker of a MultiVertex that runs; that of another vertex is not modelled: 0. */
-unsigned popvision_worker(void) { return position->worker; }
+/* The worker of a MultiVertex that runs; that of another vertex is not modelled here, and asking for it ends the run. */
+unsigned popvision_worker(void) {
+  if (!has_workers) {
+    position->result = NO_WORKER;
+    abort();
+  }
+  return position->worker;
+}
 
 /* Output of codelets: (vertex, worker, length), text. */
 static void print_text(const char *text, size_t length) {
@@ -151,7 +160,6 @@ static void float_stopped(int number, siginfo_t *information, void *context) {
 /* The stack grows down to its limit: a fault between the limit and its top means that it is full. */
 static char *stack_top;
 static char signal_stack[1 << 16];
-enum { STACK_OVERFLOW = 1000 }; /* _STACK_OVERFLOW of runner.py */
 
 static void memory_stopped(int number, siginfo_t *information, void *context) {
   char *at = information->si_addr;
@@ -235,6 +243,7 @@ int main(int count, char **argument) {
   while (whole(requests, &request, sizeof request, 0)) {
     position->result = 1;
     tiles = (const uint32_t *)(uintptr_t)request.tiles;
+    has_workers = request.has_workers;
     apply_float_flags(request.float_flags);
     if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
     __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,

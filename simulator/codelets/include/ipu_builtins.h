@@ -42,7 +42,7 @@ unsigned popvision_worker(void);
 }
 #endif
 static inline unsigned __builtin_ipu_get_tile_id(void) { return popvision_tile(); }
-/* Workers of a MultiVertex; other vertices are run by worker 0 here. */
+/* Of a MultiVertex; another vertex that asks ends the run with a sentence. */
 static inline unsigned __builtin_ipu_get_worker_id(void) { return popvision_worker(); }
 static inline int __builtin_ipu_is_worker_mode(void) { return 1; }
 static inline float __builtin_ipu_rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
@@ -105,28 +105,28 @@ inline void write_register(int low, int value) { write_register(low, bits_of<flo
 
 /* Accumulators: what each does is published with the software model of them in graphcore-research's tessellate-ipu. */
 inline float2 __builtin_ipu_f32v2axpy(float2 y, float2 x) {
-  float *at = popvision::arithmetic.accumulators;
-  const float2 before = {at[0], at[2]};
-  at[0] = popvision::arithmetic.scale * x[0] + y[0];
-  at[2] = popvision::arithmetic.scale * x[1] + y[1];
+  float *sums = popvision::arithmetic.accumulators;
+  const float2 before = {sums[0], sums[2]};
+  sums[0] = popvision::arithmetic.scale * x[0] + y[0];
+  sums[2] = popvision::arithmetic.scale * x[1] + y[1];
   return before;
 }
 inline void __builtin_ipu_f32v2aop(float2 x, float2 y, int) {
-  float *at = popvision::arithmetic.accumulators;
-  at[0] += x[0] * y[0];
-  at[2] += x[1] * y[0];
-  at[4] += x[0] * y[1];
-  at[6] += x[1] * y[1];
+  float *sums = popvision::arithmetic.accumulators;
+  sums[0] += x[0] * y[0];
+  sums[2] += x[1] * y[0];
+  sums[4] += x[0] * y[1];
+  sums[6] += x[1] * y[1];
 }
 inline float2 __builtin_ipu_f32v2gina(float2 value, int) {
-  float *at = popvision::arithmetic.accumulators;
-  const float2 before = {at[0], at[2]};
+  float *sums = popvision::arithmetic.accumulators;
+  const float2 before = {sums[0], sums[2]};
   for (int i = 4; i < 16; i += 4) {
-    at[i - 4] = at[i];
-    at[i - 2] = at[i + 2];
+    sums[i - 4] = sums[i];
+    sums[i - 2] = sums[i + 2];
   }
-  at[12] = value[0];
-  at[14] = value[1];
+  sums[12] = value[0];
+  sums[14] = value[1];
   return before;
 }
 inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu_f32v2gina(value, index); }

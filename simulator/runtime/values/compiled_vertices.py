@@ -161,7 +161,7 @@ class _Bound:
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
             agreed = runner.run(
-                block._class.entry, base, (0, block._n), block._places.located, self._printed, tiles=base + tiles
+                block._class, base, (0, block._n), block._places.located, self._printed, tiles=base + tiles
             )
             if self._denied is not None and not agreed:
                 self._denied.append(True)
