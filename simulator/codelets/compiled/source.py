@@ -34,9 +34,10 @@ DEFAULTS = {"c++": ("-std=c++17", "-O3"), "c": ("-std=gnu11", "-O3")}
 BUILTINS = ("__builtin_ipu_", "popvision_ipu_")
 #: A line mark of the preprocessor; flag 3 stands at text of system headers.
 _MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)')
-#: The text of an asm statement, to its end or to that of a line of it.
+#: A string as C++ writes it, and an asm statement with its strings, which the compiler joins.
+_STRING = r'(?:R"[^(]*\((?:.|\n)*?\)[^"]*"|"(?:[^"\\]|\\.)*")'
 _ASSEMBLY = re.compile(
-    r'\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\(\s*(R"[^(]*\((?:.|\n)*?\)[^"]*"|"(?:[^"\\]|\\.)*")'
+    rf"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\(\s*({_STRING}(?:\s*{_STRING})*)"
 )
 _NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
 #: A cast that popc lets take const from what a field that is only read points to.
@@ -167,10 +168,14 @@ def refuse_inline_assembly(text: str) -> None:
         number += 1
 
 
-def _first_instruction(literal: str) -> str:
-    """The first instruction of an asm statement, whose text begins with `literal`; directives and labels are none."""
-    text = literal.partition("(")[2] if literal.startswith("R") else literal.strip('"').replace("\\n", "\n")
-    return next((" ".join(line.split()) for line in text.splitlines() if not _NO_INSTRUCTION.match(line)), "")
+def _first_instruction(strings: str) -> str:
+    """The first instruction of the strings of an asm statement; directives and labels are none."""
+    texts = [
+        text.partition("(")[2].rpartition(")")[0] if text.startswith("R") else text[1:-1].replace("\\n", "\n")
+        for text in re.findall(_STRING, strings)
+    ]
+    lines = "".join(texts).splitlines()
+    return next((" ".join(line.split()) for line in lines if not _NO_INSTRUCTION.match(line)), "")
 
 
 def _for_host(text: str) -> str:
