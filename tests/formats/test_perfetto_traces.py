@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from popvision.analysis.trace.flows import trace_flows
 from popvision.analysis.trace.search import list_matches
 from popvision.analysis.trace.source import TraceSource
+from popvision.export.traces.chrome import write_chrome
 from popvision.export.traces.events import event_columns
 from popvision.formats.errors import FormatError
 from popvision.formats.foreign_traces.importing import import_trace
@@ -102,6 +105,21 @@ def test_ends_close_begins_by_time_and_name(tmp_path: Path) -> None:
         ]
     )
     assert [thread.unfinished for thread in source.threads] == [frozenset({(1, 0)})]
+
+
+def test_values_that_are_no_finite_numbers(tmp_path: Path) -> None:
+    """The facts of an end join those of its begin, and both are written again as JSON."""
+    trace = Building()
+    trace.thread(10, 4, 5, "main")
+    begin, end = trace.event(100, BEGIN, 10, "outer"), trace.event(160, END, 10, "outer")
+    begin.debug_annotations.add(name="loss", double_value=math.nan)
+    end.debug_annotations.add(name="bound", double_value=-math.inf)
+    source = trace.source(tmp_path)
+    assert spans(source) == Counter([(4, "main", 100, 60, "c", "outer", '{"loss": NaN, "bound": -Infinity}')])
+    text = io.StringIO()
+    write_chrome(source, "", text)
+    (outer,) = (event for event in json.loads(text.getvalue())["traceEvents"] if event["name"] == "outer")
+    assert outer["args"] == {"loss": "NaN", "bound": "-Infinity"}
 
 
 def test_older_events_pair_by_id(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -145,24 +145,29 @@ def _ids(
     if matching is not None:
         partners = matching.source_rows(), matching.target_rows()
         ids = [_or_partner(ids[side], ids[1 - side], partners[side]) for side in (0, 1)]
-    return [replace(figure, values=_whole(ids[0])), replace(figure, id=f"target_{figure.id}", values=_whole(ids[1]))]
+    return [
+        replace(figure, values=_integers(ids[0])),
+        replace(figure, id=f"target_{figure.id}", values=_integers(ids[1])),
+    ]
 
 
 def _or_partner(ids: Float64Array, others: Float64Array, partner: Int64Array) -> Float64Array:
     """The ids, and where a row has none the partner of that of the other side."""
-    found = np.append(partner, -1)[np.nan_to_num(others, nan=-1).astype(np.int64)]
-    return np.where(np.isnan(ids) & (found >= 0), found, ids)
+    partners = np.append(partner, -1)[np.nan_to_num(others, nan=-1).astype(np.int64)]
+    return np.where(np.isnan(ids) & (partners >= 0), partners, ids)
 
 
 def _once(figure: Figure, mine: Figure | None, other: Figure | None, rows: _Rows) -> Figure:
     """The source's value where it has the row, else the target's."""
     if figure.unit == "id":
         ids = _numbers(mine, rows.source)
-        return replace(figure, values=_whole(np.where(np.isnan(ids), _numbers(other, rows.target), ids)))
+        return replace(figure, values=_integers(np.where(np.isnan(ids), _numbers(other, rows.target), ids)))
     texts = [np.array([*plain_values(known.values), ""] if known else [""], object) for known in (mine, other)]
-    at = [np.where(row < len(text), row, -1) for row, text in zip((rows.source, rows.target), texts, strict=True)]
+    of_source, of_target = (
+        text[np.where(row < len(text), row, -1)] for row, text in zip((rows.source, rows.target), texts, strict=True)
+    )
     is_mine = (rows.source >= 0) & (mine is not None)
-    return replace(figure, values=np.where(is_mine, texts[0][at[0]], texts[1][at[1]]).tolist())
+    return replace(figure, values=np.where(is_mine, of_source, of_target).tolist())
 
 
 def _numbers(figure: Figure | None, rows: Int64Array) -> Float64Array:
@@ -171,9 +176,9 @@ def _numbers(figure: Figure | None, rows: Int64Array) -> Float64Array:
     return np.append(values, np.nan)[np.minimum(rows, len(values))]
 
 
-def _whole(ids: Float64Array) -> Values:
+def _integers(ids: Float64Array) -> Values:
     import pandas as pd
 
     is_missing = np.isnan(ids)
-    whole: Any = np.where(is_missing, -1, ids).astype(np.int64)
-    return pd.arrays.IntegerArray(whole, is_missing) if is_missing.any() else whole
+    numbers = np.where(is_missing, -1, ids).astype(np.int64)
+    return pd.arrays.IntegerArray(numbers, is_missing) if is_missing.any() else numbers

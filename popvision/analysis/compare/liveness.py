@@ -131,11 +131,11 @@ def vertices_pair(
     """Vertices at an index and at its partner, types matched by name: name, kind, and instances and state_bytes of
     either side, 0 of a type that does not run there, missing where the index has no partner."""
     partner = int(match_indices(source, target, by)[index])
-    found = [
-        vertices_table(report, [own] if own >= 0 else [], where).at_places({f"index {own}": ""})
-        for report, own, where in ((source, index, tiles[0]), (target, partner, tiles[1]))
+    tables = [
+        vertices_table(report, [place] if place >= 0 else [], where).at_places({f"index {place}": ""})
+        for report, place, where in ((source, index, tiles[0]), (target, partner, tiles[1]))
     ]
-    return join(found[0], found[1], ("name", "kind"))
+    return join(tables[0], tables[1], ("name", "kind"))
 
 
 def cycles_pair(
@@ -158,8 +158,8 @@ def flops_pair(source: ReportSource, target: ReportSource, index: int, by: str =
     """Floating point operations at an index and its partner: name ("Total" first), flops of either side,
     0 of a type that does not run there."""
     partner = int(match_indices(source, target, by)[index])
-    found = [
-        flops_table(report, [own] if own >= 0 else []).at_places({f"index {own}": ""})
-        for report, own in ((source, index), (target, partner))
+    tables = [
+        flops_table(report, [place] if place >= 0 else []).at_places({f"index {place}": ""})
+        for report, place in ((source, index), (target, partner))
     ]
-    return join(found[0], found[1], "name")
+    return join(tables[0], tables[1], "name")

@@ -59,28 +59,25 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     ipus = range(reader.target().num_ipus) if ipu is None else [ipu]
     steps_of = np.asarray(reader.steps().program, np.int64)
     totals = _Totals(source, steps_of, n)
-    own, total, apart = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    moved = np.zeros((4, n), np.int64)  # received, sent; the same with everything below
+    self_cycles, total_cycles, apart = (np.zeros(n, np.int64) for _ in range(3))
+    moved = np.zeros((4, n), np.int64)  # bytes_received, bytes_sent; total_received, total_sent
     for each in ipus:
         steps = reader.steps_on_ipu(each)
         cycles = counted(source).cycles(each)
         on_ipu = _sum_by_program(steps_of, cycles, n)
-        own = np.maximum(own, on_ipu)
-        total = np.maximum(total, totals.of(on_ipu, cycles))
+        self_cycles = np.maximum(self_cycles, on_ipu)
+        total_cycles = np.maximum(total_cycles, totals.of(on_ipu, cycles))
         apart = np.maximum(apart, _sum_by_program(steps_of, counted(source).cycles_apart(each), n))
         for row, values in enumerate((steps.data_in, steps.data_out)):
             bytes_ = np.asarray(values, np.int64)
             by_program = _sum_by_program(steps_of, bytes_, n)
             moved[row] += by_program
             moved[2 + row] += totals.of(by_program, bytes_)
-    total[totals.unknown] = UNKNOWN
+    total_cycles[totals.unknown] = UNKNOWN
     moved[2:, totals.unknown] = UNKNOWN
     executions = np.bincount(steps_of, minlength=n).astype(np.int64)
     entered = entries(source, executions)
-    received, sent, total_received, total_sent = moved
-    return ProgramFigures(
-        executions, entered, own, total, apart, received, sent, total_received, total_sent, totals.problem
-    )
+    return ProgramFigures(executions, entered, self_cycles, total_cycles, apart, *moved, totals.problem)
 
 
 def _sum_by_program(program: Int64Array, values: Int64Array, n: int) -> Int64Array:

@@ -42,9 +42,9 @@ def own_cycles(source: ReportSource) -> OwnCycles:
         count = int(program.max(initial=-1)) + 1
         most = np.zeros(count, np.int64)
         for ipu in range(target_of(source).num_ipus):
-            own = np.zeros(count, np.int64)
-            np.add.at(own, program, counted(source).cycles(ipu)[timed])
-            most = np.maximum(most, own)
+            on_ipu = np.zeros(count, np.int64)
+            np.add.at(on_ipu, program, counted(source).cycles(ipu)[timed])
+            most = np.maximum(most, on_ipu)
         return OwnCycles(most, np.bincount(program, minlength=count).astype(np.int64))
 
     return source.kept.recent(("own_cycles", source.generation), read)

@@ -160,17 +160,17 @@ def _shares(source: ReportSource, runs: Runs | None) -> dict[str, float] | None:
 
 
 def _longest(source: ReportSource) -> LongestProgram | None:
-    own = own_cycles(source)
-    if not own.cycles.any():
+    of_steps = own_cycles(source)
+    if not of_steps.cycles.any():
         return None
-    program = int(np.argmax(own.cycles))
+    program = int(np.argmax(of_steps.cycles))
     programs = programs_of(source)
-    cycles = int(own.cycles[program])
+    cycles = int(of_steps.cycles[program])
     return LongestProgram(
         program,
         programs.type[program],
         programs.name[program],
         cycles,
-        int(own.executions[program]),
+        int(of_steps.executions[program]),
         cycles / counted(source).total_cycles,
     )

@@ -146,7 +146,8 @@ def metadata_text(facts: Mapping[str, object]) -> str:
     """Facts of an event as `json.dumps` writes them. Python's own text of them is the same but for quotes, where it has
     none of these signs and words, and comes four times as fast."""
     text = repr(facts)
-    if '"' in text or "\\" in text or "None" in text or "True" in text or "False" in text or not text.isascii():
+    has_words = "None" in text or "True" in text or "False" in text or "nan" in text or "inf" in text
+    if has_words or '"' in text or "\\" in text or not text.isascii():
         return json.dumps(facts, default=str)
     return text.replace("'", '"')
 

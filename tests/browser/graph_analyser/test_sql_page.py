@@ -52,6 +52,16 @@ def test_rows_are_those_of_the_file_and_lead_to_their_pages(viewer: Viewer, fold
     expect(page).to_have_url(re.compile(f"step={first[0]}"))
 
 
+def test_wide_rows_scroll_beside_the_views(viewer: Viewer) -> None:
+    page = viewer.open("train_mlp", "sql")
+    run(page, "select * from operations")
+    rows, views = (page.locator(selector).bounding_box() for selector in ("#sql-rows", ".sql-schema"))
+    assert rows is not None
+    assert views is not None
+    assert rows["x"] + rows["width"] <= views["x"]
+    assert page.locator("#sql-rows").evaluate("rows => rows.scrollWidth > rows.clientWidth")
+
+
 @pytest.mark.parametrize(
     ("sql", "place"),
     [
