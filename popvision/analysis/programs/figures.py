@@ -77,7 +77,8 @@ def _figures(source: ReportSource, ipu: int | None) -> ProgramFigures:
     moved[2:, totals.unknown] = UNKNOWN
     executions = np.bincount(steps_of, minlength=n).astype(np.int64)
     entered = entries(source, executions)
-    return ProgramFigures(executions, entered, self_cycles, total_cycles, apart, *moved, totals.problem)
+    bytes_moved = moved[0], moved[1], moved[2], moved[3]
+    return ProgramFigures(executions, entered, self_cycles, total_cycles, apart, *bytes_moved, totals.problem)
 
 
 def _sum_by_program(program: Int64Array, values: Int64Array, n: int) -> Int64Array:
