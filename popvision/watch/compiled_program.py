@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -17,16 +18,12 @@ from pathlib import Path
 from popvision.sweep.point_process import die_with
 from popvision.sweep.process_tree import end_descendants
 from popvision.watch.limits import Limits
-from popvision.watch.program_run import Ended, exit_problem, run_environment, tail
+from popvision.watch.program_run import LOOK, Ended, exit_problem, run_environment, tail
 from popvision.watch.saved_source import Problem
 
 #: Names of files that are compiled before they run.
 SUFFIXES = (".cpp", ".cc", ".cxx", ".C")
 
-#: What a program may be linked with; what it does not use costs nothing, because all are one library.
-LIBRARIES = ("poplar", "poputil", "popops", "poplin", "popnn", "poprand", "gcl", "pva", "pvti")
-
-_LOOK = 0.05
 _ERROR = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):\d+: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 
 
@@ -58,10 +55,10 @@ class CompiledRuns:
         return Ended(folder, tail(folder / "output.txt"), files, None)
 
     def close(self) -> None:
-        """End what runs."""
+        """End what runs, and what it left behind."""
         if self._running is not None:
             end_descendants(self._running.pid)
-            self._running.kill()
+            os.killpg(self._running.pid, signal.SIGKILL)  # orphans too: it leads a session
             self._running.wait()
             self._running = None
 
@@ -70,8 +67,8 @@ class CompiledRuns:
         if shutil.which(compiler) is None:
             raise FileNotFoundError(2, "a C++ program needs a compiler; on Debian: apt-get install -y g++", compiler)
         noted = ["-MMD", "-MF", str(self._scratch / "program.d")]
-        linked = [f"-l{name}" for name in LIBRARIES]
-        return [compiler, "-O1", "-g", *noted, self._source, *linked, "-lpthread", "-o", str(self._scratch / "program")]
+        linked = ["-lpoplar", "-lpthread"]  # PopLibs, pva and pvti are in libpoplar too
+        return [compiler, "-O1", "-g", *noted, self._source, *linked, "-o", str(self._scratch / "program")]
 
     def _follow(self, command: list[str], folder: Path, is_cancelled: Callable[[], bool]) -> tuple[int | None, str]:
         """(exit code, the limit that was broken) of a command at its end; (None, "") when it was cancelled."""
@@ -93,13 +90,13 @@ class CompiledRuns:
                 preexec_fn=prepare,
             )
         began, broken = time.monotonic(), ""
-        while running.poll() is None:
-            time.sleep(_LOOK)
+        while os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            time.sleep(LOOK)
             broken = self._limits.broken_by(running.pid, folder, time.monotonic() - began)
             if broken or is_cancelled():
                 self.close()
                 return None, broken
-        self._running = None
+        self.close()
         return running.returncode, ""
 
     def _included(self) -> list[str]:
@@ -108,9 +105,9 @@ class CompiledRuns:
             noted = (self._scratch / "program.d").read_text(encoding="utf-8").partition(":")[2]
         except OSError:
             return []
-        own = Path(self._source).resolve().parent
+        folder = Path(self._source).resolve().parent
         paths = {Path(word).resolve() for word in noted.replace("\\\n", " ").split()}
-        return sorted(str(path) for path in paths if path.is_relative_to(own))
+        return sorted(str(path) for path in paths if path.is_relative_to(folder))
 
     def _problem(self, folder: Path, code: int | None, broken: str) -> Problem | None:
         """The limit, the compiler's first error, or the end of the program."""

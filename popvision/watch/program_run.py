@@ -22,7 +22,7 @@ from popvision.watch.limits import Limits
 from popvision.watch.saved_source import Problem
 
 #: Seconds between two looks at a running program.
-_LOOK = 0.05
+LOOK = 0.05
 
 #: Seconds that imports of the warm process may take.
 _IMPORT_SECONDS = 120.0
@@ -139,7 +139,7 @@ class ProgramRuns:
         """(exit code, the limit that was broken) of the program at its end; (None, "") when it was cancelled."""
         began, broken, cancelled = time.monotonic(), "", False
         assert warm.stdout is not None
-        while not select.select([warm.stdout], [], [], _LOOK)[0]:
+        while not select.select([warm.stdout], [], [], LOOK)[0]:
             broken = broken or self._limits.broken_by(warm.pid, folder, time.monotonic() - began)
             cancelled = cancelled or is_cancelled()
             if broken or cancelled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 
 from popvision.watch.compiled_program import CompiledRuns
@@ -11,6 +12,33 @@ from popvision.watch.version import read_version
 from tests.cpp.building import HERE, ROOT
 
 LIBRARIES = ROOT / "build" / "cpp" / "lib"
+
+#: Leaves a process behind, whose id it prints.
+LEAVING = r"""
+#include <cstdio>
+#include <unistd.h>
+int main() {
+  const int child = fork();
+  if (child == 0) {
+    alarm(60);
+    return pause();
+  }
+  std::printf("%d\n", child);
+  return 3;
+}
+"""
+
+
+def _ends(process: int) -> bool:
+    """Whether a process ends within seconds."""
+    try:
+        handle = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 10)[0])
+    finally:
+        os.close(handle)
 
 
 def _runs(shell, monkeypatch) -> CompiledRuns:
@@ -40,9 +68,10 @@ def test_a_watched_program_of_cpp_has_figures_beside_its_lines(shell, monkeypatc
     line = source.read_text().splitlines().index("  Devices device = model.createDevice();") + 1
     assert (refused.problem.file, refused.problem.line) == (str(source), line)
     assert "Devices" in refused.problem.sentence
-    source.write_text("int main() { return 3; }")
+    source.write_text(LEAVING)
     failed = runs.run(shell.folder / "third", lambda: False)
     assert failed.problem.sentence == "The program ended by exit code 3."
+    assert _ends(int(failed.output))
     source.write_text("void nowhere(); int main() { nowhere(); }")
     unlinked = runs.run(shell.folder / "fourth", lambda: False)
     assert "undefined reference to `nowhere()'" in unlinked.problem.sentence
