@@ -6,7 +6,8 @@ hand. Enumerations, handles and the structs of PopLibs get the tables by which t
 which they are thrown.
 
 What C++ returns through pointers and references stands behind the result in Python: `/*out*/` behind a parameter says
-that Python does not take it, `/*inout*/` that it does. A `std::vector &` is a list that Python changes.
+that Python does not take it, `/*inout*/` that it does, `/*wanted*/` that Python's last argument is whether the pointer
+is not null. A `std::vector &` is a list that Python changes.
 
 The headers are read by their shape, not by a C++ parser: one declaration per statement, attributes and macros as the
 headers here use them.
@@ -71,7 +72,7 @@ _PRINTING = re.compile(r"std::ostream &operator<<\(std::ostream &out, const ([\w
 class Parameter:
     type: str
     name: str
-    way: str  #: "" for what only goes to Python, "out", "inout", or "list"
+    way: str  #: "" for what only goes to Python, "out", "inout", "wanted", or "list"
 
     def passed(self) -> str:
         return f"poplar::bridge::list({self.name})" if self.way == "list" else self.name
@@ -124,7 +125,7 @@ class Header:
 def read(text: str) -> Header:
     """The declarations of a header."""
     text = re.sub(r";\s*// src/\w+\.cpp", " BY_HAND;", text)
-    text = re.sub(r"/\*((?:in)?out)\*/", r"_\1_", text)
+    text = re.sub(r"/\*((?:in)?out|wanted)\*/", r"_\1_", text)
     text = expanded(re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL))
     header = Header()
     _read_scope(text, 0, (), "", header)
@@ -279,7 +280,9 @@ def forwarding(header: Header) -> list[str]:
 
 def _definition(namespace: str, function: Function, header: Header) -> str:
     parameters = ", ".join(f"{parameter.type} {parameter.name}" for parameter in function.parameters)
-    passed = "".join(f", {parameter.passed()}" for parameter in function.parameters if parameter.way != "out")
+    taken = [parameter.passed() for parameter in function.parameters if parameter.way not in ("out", "wanted")]
+    taken += [f"{parameter.name} != nullptr" for parameter in function.parameters if parameter.way == "wanted"]
+    passed = "".join(f", {argument}" for argument in taken)
     scope = "::".join(function.scope)
     if function.scope and function.name == function.scope[-1]:
         base = header.classes[f"{namespace}::{scope}"].base
@@ -296,7 +299,7 @@ def _definition(namespace: str, function: Function, header: Header) -> str:
             f'  static poplar::bridge::Name forwarded{{"{PYTHON_NAMES.get(function.name, function.name)}"}};\n'
             f"  return poplar::bridge::{kind}<{function.result}>(*this, forwarded{passed});\n}}\n"
         )
-    outs = ", ".join(parameter.name for parameter in function.parameters if parameter.way in ("out", "inout"))
+    outs = ", ".join(parameter.name for parameter in function.parameters if parameter.way in ("out", "inout", "wanted"))
     return (
         f"{head} -> {function.result} {{\n"
         f"  static poplar::bridge::Place forwarded{{{_quoted(namespace, *function.scope, function.name)}}};\n"
@@ -391,10 +394,10 @@ def write(include: Path, folder: Path) -> list[Path]:
         name = str(path.relative_to(include))
         libraries.setdefault(name.split("/")[0], []).append((name, read(path.read_text(encoding="utf-8"))))
     headers = [header for library in libraries.values() for _, header in library]
-    includes = {library: "".join(f"#include <{name}>\n" for name, _ in found) for library, found in libraries.items()}
-    for library, found in libraries.items():
+    includes = {library: "".join(f"#include <{name}>\n" for name, _ in named) for library, named in libraries.items()}
+    for library, named in libraries.items():
         write_changed(
-            folder / f"tables_{library}.hpp", TABLES_BEGIN[library == "poplar"] + includes[library] + tables(found)
+            folder / f"tables_{library}.hpp", TABLES_BEGIN[library == "poplar"] + includes[library] + tables(named)
         )
     write_changed(folder / "tables.hpp", "".join(f'#include "tables_{library}.hpp"\n' for library in libraries))
     sources = [folder / "exceptions.cpp"]

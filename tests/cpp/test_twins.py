@@ -16,9 +16,9 @@ TWINS = ("slices", "elementwise", "convolutions", "layers", "recurrent", "tools"
 def test_a_program_gives_the_numbers_of_its_twin(shell, program):
     printed = _numbers(shell.printed(program))
     device = small_device()
-    found = Results(poplar.Graph(device))
-    importlib.import_module(f"tests.cpp.twins.{program}").results(found)
-    expected = found.values(device)
+    results = Results(poplar.Graph(device))
+    importlib.import_module(f"tests.cpp.twins.{program}").run(results)
+    expected = results.values(device)
     assert printed.keys() == expected.keys()
     for name, values in expected.items():
         assert printed[name] == pytest.approx(values, rel=1e-6, nan_ok=True), name

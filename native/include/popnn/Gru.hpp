@@ -61,10 +61,10 @@ std::pair<poplar::Tensor, poplar::Tensor> createWeightsKernel(POPNN_CREATE);
 poplar::Tensor createWeightsBiases(POPNN_CREATE);
 GruWeights createWeights(POPNN_CREATE);
 
-/// The output. `intermediates` receives what the backward pass needs, nothing with the option inferenceOnly, and may be
-/// null.
+/// The output. `intermediates` receives what the backward pass needs, nothing with the option inferenceOnly; where it is
+/// null, nothing is kept.
 poplar::Tensor gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
-                      const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates /*out*/,
+                      const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates /*wanted*/,
                       poplar::program::Sequence &fwdProg, POPNN_REST);
 /// The gradient of the initial output; `inputGrad` receives that of the input unless it is null, `bwdIntermediates` what
 /// gruWU needs.

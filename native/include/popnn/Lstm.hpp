@@ -75,10 +75,10 @@ void zeroInitialState(poplar::Graph &graph, const LstmState &initialState, popla
                       const poplar::DebugContext &debugContext = {});
 
 /// The output and the last cell state. `intermediates` receives what the backward pass needs, nothing with the option
-/// inferenceOnly, and may be null.
+/// inferenceOnly; where it is null, nothing is kept.
 std::pair<poplar::Tensor, poplar::Tensor> lstmFwd(poplar::Graph &graph, const LstmParams &params,
                                                   const LstmState &stateInit, const poplar::Tensor &in,
-                                                  const LstmWeights &weights, poplar::Tensor *intermediates /*out*/,
+                                                  const LstmWeights &weights, poplar::Tensor *intermediates /*wanted*/,
                                                   poplar::program::Sequence &fwdProg, POPNN_REST);
 inline poplar::Tensor lstmFwd(poplar::Graph &graph, const LstmParams &params, poplar::program::Sequence &prog,
                               const LstmState &stateInit, const LstmWeights &weights, const poplar::Tensor &in,

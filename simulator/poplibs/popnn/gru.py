@@ -9,8 +9,7 @@ Sequences are [steps, batch, size]; weights are [3, in, out] and [3, out, out], 
 this is the layer of PyTorch, whose gates r, z, n are the default order. The steps run in a loop
 (`popops.countedLoop`). Results that C++ returns in pointer arguments are returned here. One product after the loop sums
 the gradients of weights over all steps; PopLibs adds them step by step. There are no sequences of different lengths in
-one batch, and no attention (AUGRU). The option inferenceOnly is false unless given; it decides alone what the forward
-pass stores, where C++ asks for a pointer too.
+one batch, and no attention (AUGRU). The option inferenceOnly is false unless given.
 """
 
 from __future__ import annotations
@@ -108,9 +107,10 @@ def gruFwd(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
+    intermediates: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
     """(outputs of all steps or, without `outputFullSequence`, of the last; the values that the backward pass needs,
-    None with the option inferenceOnly).
+    None with the option inferenceOnly or without `intermediates`, C++'s null pointer).
 
     Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
     _check("gruFwd", params, stateInit, input, weights)
@@ -124,7 +124,7 @@ def gruFwd(
     def body(counter: Tensor) -> Sequence:
         step = Sequence()
         saved, new = layer.step(at_step(graph, input, counter, step, call), output, step)
-        if not given.inference_only:
+        if intermediates and not given.inference_only:
             rows = concat([t.expand([0]) for t in (saved if params.outputFullSequence else [*saved, new])])
             sequences["saved"] = put_step(graph, sequences.get("saved"), rows, counter, params.timeSteps, step, call)
         if params.outputFullSequence:

@@ -113,9 +113,10 @@ def lstmFwd(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
+    intermediates: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """(outputs of all steps or, without `outputFullSequence`, of the last; the last cell state; the values that the
-    backward pass needs, None with the option inferenceOnly).
+    backward pass needs, None with the option inferenceOnly or without `intermediates`, C++'s null pointer).
 
     Raises `poplibs_error` for shapes that do not fit, `invalid_option`."""
     _check("lstmFwd", params, input, weights)
@@ -137,7 +138,7 @@ def lstmFwd(
         else:
             weighted = at_step(graph, products, counter, step, call)
         kept, after, out = layer.step(weighted, output, cell, step)
-        if not given.inference_only:
+        if intermediates and not given.inference_only:
             saved = concat([t.expand([0]) for t in kept])
             made["kept"] = put_step(graph, made.get("kept"), saved, counter, params.timeSteps, step, call)
         if params.outputFullSequence:

@@ -74,15 +74,15 @@ void convolutions(Results &results) {
   poplin::preplan({std::make_tuple(&target, params, &options)}, {std::make_tuple(&target, product, &of_product)}, cache);
   poplin::preplanConvolutions({std::make_tuple(&target, params, &options)}, cache);
   poplin::preplanMatMuls({std::make_tuple(&target, product, &of_product)}, cache);
-  Tensor in = results.filled(poplin::createInput(graph, params, "in", options, &cache), results.given({2, 2, 4, 4}));
+  Tensor in = results.filled(poplin::createInput(graph, params, "in", options, &cache), results.operand({2, 2, 4, 4}));
   Tensor weights =
-      results.filled(poplin::createWeights(graph, params, "weights", options, &cache), results.given({1, 3, 2, 3, 3}, 1));
+      results.filled(poplin::createWeights(graph, params, "weights", options, &cache), results.operand({1, 3, 2, 3, 3}, 1));
   Tensor out = poplin::convolution(graph, in, weights, params, false, prog, "convolution", options, &cache);
   results.read("convolution", out);
-  Tensor biases = results.filled(poplin::createBiases(graph, out), results.given({3}, 2));
+  Tensor biases = results.filled(poplin::createBiases(graph, out), results.operand({3}, 2));
   poplin::addBias(graph, out, biases, prog, "bias");
   results.read("addBias", out);
-  Tensor slopes = results.given(out.shape(), 3);
+  Tensor slopes = results.operand(out.shape(), 3);
   const OptionFlags backward = {{"pass", "TRAINING_BWD"}}, update = {{"pass", "TRAINING_WU"}};
   Tensor back = poplin::convolution(graph, slopes, weights, poplin::getGradientParams(params), true, prog, "backward",
                                     backward);
@@ -109,7 +109,7 @@ void convolutions(Results &results) {
 void products(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor a = results.given({4, 6}), b = results.given({6, 3}, 1);
+  Tensor a = results.operand({4, 6}), b = results.operand({6, 3}, 1);
   Tensor right = results.filled(poplin::createMatMulInputRHS(graph, FLOAT, FLOAT, {4, 6}, {6, 3}, "right"), b);
   const OptionFlags options = {{"fullyConnectedPass", "TRAINING_BWD"}};
   const OptionFlags arranged = {{"fullyConnectedPass", "TRAINING_BWD"}, {"inputRHSIsPreArranged", "true"}};
@@ -125,14 +125,14 @@ void products(Results &results) {
   results.read("matMulAcc", out);
   Tensor left = poplin::createMatMulGroupedInputLHS(graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2}, "left");
   Tensor many = poplin::createMatMulGroupedInputRHS(graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2}, "many");
-  results.filled(left, results.given({2, 2, 3}));
-  results.filled(many, results.given({2, 3, 2}, 4));
+  results.filled(left, results.operand({2, 2, 3}));
+  results.filled(many, results.operand({2, 3, 2}, 4));
   results.read("matMulGrouped", poplin::matMulGrouped(graph, left, many, prog, FLOAT));
-  Tensor each = poplin::createMatMulGroupedOutput(graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2}, "each");
-  poplin::matMulGroupedWithOutput(graph, left, many, each, prog);
-  poplin::matMulGroupedAcc(graph, each, 0.5f, left, many, prog);
-  poplin::matMulGroupedAcc(graph, each, results.scalar(0.25f), left, many, prog);
-  results.read("matMulGroupedAcc", each);
+  Tensor products = poplin::createMatMulGroupedOutput(graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2}, "products");
+  poplin::matMulGroupedWithOutput(graph, left, many, products, prog);
+  poplin::matMulGroupedAcc(graph, products, 0.5f, left, many, prog);
+  poplin::matMulGroupedAcc(graph, products, results.scalar(0.25f), left, many, prog);
+  results.read("matMulGroupedAcc", products);
   Tensor group = poplin::preArrangeMatMulGroupedInputRHS(graph, {2, 2, 3}, many, prog, FLOAT, "group", options);
   results.read("preArrangeMatMulGroupedInputRHS", poplin::matMulGrouped(graph, left, group, prog, FLOAT, "", arranged));
   results.read("transposeGroupedMatrix", poplin::transposeGroupedMatrix(many));
@@ -143,7 +143,7 @@ void products(Results &results) {
   poplin::matMulGroupedReportPlan(plans, graph, FLOAT, FLOAT, {2, 2, 3}, {2, 3, 2});
   results.number("characters of products' plans", static_cast<double>(plans.str().size()));
   const poplin::ConvParams connected(FLOAT, 1, {4}, {1}, 6, 3, 1);
-  Tensor transposed = poplin::fullyConnectedWeightTranspose(graph, results.given({1, 6, 4}), connected, prog,
+  Tensor transposed = poplin::fullyConnectedWeightTranspose(graph, results.operand({1, 6, 4}), connected, prog,
                                                             "transposed", {{"pass", "FC_TRAINING_FWD"}});
   results.read("fullyConnectedWeightTranspose", transposed);
 }
@@ -151,9 +151,9 @@ void products(Results &results) {
 void norms(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor acts = results.given({3, 2, 4});
-  Tensor gamma = results.filled(poplin::createNormGamma(graph, acts, FLOAT), results.given({2}, 1));
-  Tensor beta = results.filled(poplin::createNormBeta(graph, acts, FLOAT, "beta"), results.given({2}, 2));
+  Tensor acts = results.operand({3, 2, 4});
+  Tensor gamma = results.filled(poplin::createNormGamma(graph, acts, FLOAT), results.operand({2}, 1));
+  Tensor beta = results.filled(poplin::createNormBeta(graph, acts, FLOAT, "beta"), results.operand({2}, 2));
   results.number("createNorm", static_cast<double>(poplin::createNormGamma(graph, acts).numElements() +
                                                    poplin::createNormBeta(graph, acts, "beta").numElements()));
   results.number("createNormParams", static_cast<double>(poplin::createNormParams(graph, acts).second.numElements()));
@@ -162,7 +162,7 @@ void norms(Results &results) {
   Tensor white = poplin::normWhiten(graph, acts, statistics.first, statistics.second, prog);
   results.read("normWhiten", white);
   results.read("normalise", poplin::normalise(graph, white, gamma, beta, prog));
-  Tensor slopes = results.given({3, 2, 4}, 5);
+  Tensor slopes = results.operand({3, 2, 4}, 5);
   const auto deltas = poplin::normParamGradients(graph, white, slopes, prog);
   results.read("normParamGradients", concat(deltas.first, deltas.second));
   results.read("normGradients", poplin::normGradients(graph, slopes, gamma, prog));

@@ -33,7 +33,7 @@ Tensor numbers(Results &results, const Type &type, const std::vector<float> &val
 void floats(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor x = results.variable(results.given({4}));
+  Tensor x = results.variable(results.operand({4}));
   popops::mulInPlace(graph, x, 0.25f, prog);
   popops::addInPlace(graph, x, 0.5f, prog);
   Tensor y = popops::sub(graph, 1.25f, x, prog), changed;

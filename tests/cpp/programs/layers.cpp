@@ -43,9 +43,9 @@ namespace {
 void norms(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor acts = results.given({3, 4, 2}), slopes = results.given({3, 4, 2}, 5);
-  Tensor gamma = results.filled(popnn::createNormGamma(graph, acts), results.given({4}, 1));
-  Tensor beta = results.filled(popnn::createNormBeta(graph, acts), results.given({4}, 2));
+  Tensor acts = results.operand({3, 4, 2}), slopes = results.operand({3, 4, 2}, 5);
+  Tensor gamma = results.filled(popnn::createNormGamma(graph, acts), results.operand({4}, 1));
+  Tensor beta = results.filled(popnn::createNormBeta(graph, acts), results.operand({4}, 2));
   results.number("createNormParams", static_cast<double>(popnn::createNormParams(graph, acts).first.numElements()));
   const auto bn = popnn::bn::batchNormStatistics(graph, acts, 0.01f, prog, false, true);
   NORM(bn, batchNorm, batchNormalise)
@@ -64,13 +64,13 @@ void norms(Results &results) {
 void pooling(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor in = results.given({1, 2, 4, 4});
+  Tensor in = results.operand({1, 2, 4, 4});
   for (popnn::PoolingType type : {popnn::PoolingType::MAX, popnn::PoolingType::AVG, popnn::PoolingType::SUM}) {
     const popnn::pooling::PoolParams params(type, {4, 4}, {3, 2}, {1, 2}, {1, 0}, {0, 0}, 2, 1, FLOAT);
     const std::string name = popnn::pooling::asString(type);
     Tensor pooled = popnn::pooling::pool(graph, params, in, prog, "pool");
     results.read("pool " + name, pooled);
-    Tensor slopes = results.given(pooled.shape(), 3);
+    Tensor slopes = results.operand(pooled.shape(), 3);
     results.read("poolInputGradient " + name,
                  popnn::pooling::poolInputGradient(graph, params, in, pooled, slopes, false, prog));
     if (type != popnn::PoolingType::MAX)
@@ -88,7 +88,7 @@ void pooling(Results &results) {
 void functions(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.given({2, 4}), slopes = results.given({2, 4}, 2), changed;
+  Tensor t = results.operand({2, 4}), slopes = results.operand({2, 4}, 2), changed;
   FUNCTION(gelu); FUNCTION(relu); FUNCTION(sigmoid); FUNCTION(softmax); FUNCTION(softmaxStable); FUNCTION(swish);
   FUNCTION(tanh); FUNCTION(scaledSoftmaxStable); FUNCTION(logSoftmax);
   float scaling = 0, scaling_in_place = 0, shortly = 0;
@@ -121,7 +121,7 @@ void functions(Results &results) {
 void losses(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.given({2, 4}), labels = results.indices({2}, {3, 1}), indices;
+  Tensor t = results.operand({2, 4}), labels = results.indices({2}, {3, 1}), indices;
   results.read("argMax", popnn::argMax(graph, t, prog));
   results.read("argMin", popnn::argMin(graph, t, prog));
   const auto largest = popnn::maxAndArgMax(graph, t, prog), smallest = popnn::minAndArgMin(graph, t, prog);

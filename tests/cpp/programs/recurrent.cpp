@@ -13,6 +13,20 @@ namespace {
 const std::size_t STEPS = 3, BATCH = 2, IN = 3, OUT = 2;
 const OptionFlags OPTIONS = {{"partialsType", "float"}};
 
+/// Give the weights of a layer with `units` products their values.
+template <class Weights>
+void fill(Results &results, const Weights &weights, std::size_t units, const std::vector<std::size_t> &biases) {
+  results.filled(weights.inputWeights, results.operand({units, IN, OUT}, 1));
+  results.filled(weights.outputWeights, results.operand({units, OUT, OUT}, 2));
+  results.filled(weights.biases, results.operand(biases, 3));
+}
+
+/// The elements of weights and biases as one number.
+double elements(const std::pair<Tensor, Tensor> &kernel, const Tensor &biases) {
+  return static_cast<double>(kernel.first.numElements() + kernel.second.numElements() * 100 +
+                             biases.numElements() * 10000);
+}
+
 void lstm(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
@@ -22,11 +36,9 @@ void lstm(Results &results) {
                       BASIC_LSTM_CELL_OUTPUT_GATE};
   results.number("cell order", static_cast<double>(popnn::lstm::getDefaultBasicLstmCellOrder()[3]));
   Tensor in = results.filled(popnn::lstm::createInput(graph, params, "in", OPTIONS, &cache),
-                             results.given({STEPS, BATCH, IN}));
+                             results.operand({STEPS, BATCH, IN}));
   popnn::lstm::LstmWeights weights = popnn::lstm::createWeights(graph, params, "weights", OPTIONS, &cache);
-  results.filled(weights.inputWeights, results.given({4, IN, OUT}, 1));
-  results.filled(weights.outputWeights, results.given({4, OUT, OUT}, 2));
-  results.filled(weights.biases, results.given({4, OUT}, 3));
+  fill(results, weights, 4, {4, OUT});
   popnn::lstm::LstmState state = popnn::lstm::createInitialState(graph, params, "state", OPTIONS, &cache);
   popnn::lstm::zeroInitialState(graph, state, prog);
   results.read("lstm state", state.getAsTensor());
@@ -37,7 +49,10 @@ void lstm(Results &results) {
   const OptionFlags inference = {{"inferenceOnly", "true"}};
   results.read("lstmFwd for inference", popnn::lstm::lstmFwd(graph, params, prog, state, weights, in, nullptr, "inference",
                                                              inference));
-  Tensor slopes = results.given({STEPS, BATCH, OUT}, 4), last = results.given({BATCH, OUT}, 5);
+  const unsigned before = graph.getNumVertices();
+  popnn::lstm::lstmFwd(graph, params, state, in, weights, nullptr, prog, "nothing kept", OPTIONS, &cache);
+  results.number("vertices of lstmFwd that keeps nothing", graph.getNumVertices() - before);
+  Tensor slopes = results.operand({STEPS, BATCH, OUT}, 4), last = results.operand({BATCH, OUT}, 5);
   const popnn::lstm::LstmState back = popnn::lstm::lstmBwd(graph, params, prog, state, kept, weights, in, out.first,
                                                            slopes, &last, &input_grad, &units, "backward", OPTIONS);
   results.read("lstmBwd", concat({back.output, back.cellState, input_grad.flatten(0, 2).slice(0, 2, 1)}));
@@ -48,9 +63,7 @@ void lstm(Results &results) {
   popnn::lstm::lstmBwdWithWU(graph, params, prog, state, kept, weights, in, out.first, slopes, nullptr, &second_grad, both);
   results.read("lstmBwdWithWU", concat({second_grad.flatten(), both.inputWeights.flatten(), both.biases.flatten()}));
   const auto kernel = popnn::lstm::createWeightsKernel(graph, params, "kernel");
-  Tensor biases = popnn::lstm::createWeightsBiases(graph, params, "biases");
-  results.number("lstm operands", static_cast<double>(kernel.first.numElements() + kernel.second.numElements() * 100 +
-                                                      biases.numElements() * 10000));
+  results.number("lstm operands", elements(kernel, popnn::lstm::createWeightsBiases(graph, params, "biases")));
 }
 
 void gru(Results &results) {
@@ -60,16 +73,17 @@ void gru(Results &results) {
   params.outputFullSequence = false;
   params.resetAfter = true;
   results.number("gru order", static_cast<double>(popnn::gru::getDefaultBasicGruCellOrder()[1]));
-  Tensor in = results.filled(popnn::gru::createInput(graph, params, "in"), results.given({STEPS, BATCH, IN}));
+  Tensor in = results.filled(popnn::gru::createInput(graph, params, "in"), results.operand({STEPS, BATCH, IN}));
   popnn::gru::GruWeights weights = popnn::gru::createWeights(graph, params, "weights");
-  results.filled(weights.inputWeights, results.given({3, IN, OUT}, 1));
-  results.filled(weights.outputWeights, results.given({3, OUT, OUT}, 2));
-  results.filled(weights.biases, results.given({3, 2, OUT}, 3));
-  Tensor state = results.filled(popnn::gru::createInitialState(graph, params, "state"), results.given({BATCH, OUT}, 6));
+  fill(results, weights, 3, {3, 2, OUT});
+  Tensor state = results.filled(popnn::gru::createInitialState(graph, params, "state"), results.operand({BATCH, OUT}, 6));
   Tensor kept, input_grad, units, second_grad;
   Tensor out = popnn::gru::gruFwd(graph, params, state, in, weights, &kept, prog, "forward");
   results.read("gruFwd", out);
-  Tensor slopes = results.given({BATCH, OUT}, 4);
+  const unsigned before = graph.getNumVertices();
+  popnn::gru::gruFwd(graph, params, state, in, weights, nullptr, prog, "nothing kept");
+  results.number("vertices of gruFwd that keeps nothing", graph.getNumVertices() - before);
+  Tensor slopes = results.operand({BATCH, OUT}, 4);
   Tensor back = popnn::gru::gruBwd(graph, params, prog, state, kept, weights, in, out, slopes, &input_grad, &units);
   results.read("gruBwd", concat(back.flatten(), input_grad.flatten()));
   const popnn::gru::GruWeights deltas = popnn::gru::gruWU(graph, params, prog, state, kept, units, weights, in, out);
@@ -78,9 +92,7 @@ void gru(Results &results) {
   popnn::gru::gruBwdWithWU(graph, params, prog, state, kept, weights, in, out, slopes, &second_grad, both);
   results.read("gruBwdWithWU", concat({second_grad.flatten(), both.inputWeights.flatten(), both.biases.flatten()}));
   const auto kernel = popnn::gru::createWeightsKernel(graph, params, "kernel");
-  Tensor biases = popnn::gru::createWeightsBiases(graph, params, "biases");
-  results.number("gru operands", static_cast<double>(kernel.first.numElements() + kernel.second.numElements() * 100 +
-                                                     biases.numElements() * 10000));
+  results.number("gru operands", elements(kernel, popnn::gru::createWeightsBiases(graph, params, "biases")));
 }
 
 void rnn(Results &results) {
@@ -88,12 +100,13 @@ void rnn(Results &results) {
   Sequence &prog = results.prog;
   const auto tanh = popnn::NonLinearityType::TANH;
   Tensor in = results.filled(popnn::rnn::createInput(graph, STEPS, BATCH, IN, OUT, FLOAT),
-                             results.given({STEPS, BATCH, IN}));
+                             results.operand({STEPS, BATCH, IN}));
   Tensor state = popnn::rnn::createFwdState(graph, FLOAT, BATCH, OUT, prog, true, false, "state");
   Tensor weights = results.filled(popnn::rnn::createWeightsInput(graph, STEPS, BATCH, IN, OUT, FLOAT),
-                                  results.given({IN, OUT}, 1));
-  Tensor feedback = results.filled(popnn::rnn::createWeightsFeedback(graph, BATCH, OUT, FLOAT), results.given({OUT, OUT}, 2));
-  Tensor biases = results.variable(results.given({OUT}, 3));
+                                  results.operand({IN, OUT}, 1));
+  Tensor feedback = results.filled(popnn::rnn::createWeightsFeedback(graph, BATCH, OUT, FLOAT),
+                                   results.operand({OUT, OUT}, 2));
+  Tensor biases = results.variable(results.operand({OUT}, 3));
   Tensor weighted = popnn::rnn::forwardWeightInput(graph, in, weights, prog);
   results.read("forwardWeightInput", weighted);
   results.read("forwardIterate", popnn::rnn::forwardIterate(graph, weighted, state, feedback, biases, prog, tanh));
@@ -101,7 +114,7 @@ void rnn(Results &results) {
   results.read("rnnFwdSequence", out);
   results.read("rnnFwdSequence of weighted input",
                popnn::rnn::rnnFwdSequence(graph, prog, state, &weighted, biases, weights, feedback, in, tanh, FLOAT));
-  Tensor slopes = results.given({STEPS, BATCH, OUT}, 4);
+  Tensor slopes = results.operand({STEPS, BATCH, OUT}, 4);
   Tensor last = popnn::rnn::getOutputFromFwdState(out)[STEPS - 1];
   Tensor backward = popnn::rnn::createBwdState(graph, FLOAT, BATCH, OUT, prog);
   const auto step = popnn::rnn::backwardGradientStep(graph, slopes[2], backward, last, weights, feedback, prog, tanh);

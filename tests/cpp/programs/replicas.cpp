@@ -25,19 +25,19 @@ public:
   }
 
   void print(Engine &engine, const Device &device) {
-    for (auto &each : values)
+    for (auto &output : values)
       for (unsigned replica = 0; replica < 2; ++replica) {
-        std::vector<float> &memory = each.second[replica];
-        engine.connectStreamToCallback(each.first, replica, [&memory](void *p) {
+        std::vector<float> &memory = output.second[replica];
+        engine.connectStreamToCallback(output.first, replica, [&memory](void *p) {
           std::copy_n(static_cast<float *>(p), memory.size(), memory.begin());
         });
       }
     engine.load(device);
     engine.run();
     std::cout << std::setprecision(9);
-    for (const auto &each : values) {
-      std::cout << each.first << ':';
-      for (const std::vector<float> &memory : each.second)
+    for (const auto &output : values) {
+      std::cout << output.first << ':';
+      for (const std::vector<float> &memory : output.second)
         for (float value : memory)
           std::cout << ' ' << value;
       std::cout << '\n';
@@ -59,27 +59,27 @@ void replicas() {
   graph.setTileMapping(index, 0);
   Tensor numbers = graph.addConstant<float>(FLOAT, {4}, {1, 2, 3, 4});
   poputil::mapTensorLinearly(graph, numbers);
-  Tensor own = popops::add(graph, numbers, popops::cast(graph, index.reshape({1}), FLOAT, prog), prog);
+  Tensor data = popops::add(graph, numbers, popops::cast(graph, index.reshape({1}), FLOAT, prog), prog);
   const auto add = gcl::CollectiveOperator::ADD;
-  received.read("allReduce", gcl::allReduceCrossReplica(graph, own, add, prog));
-  received.read("reduceScatter", gcl::reduceScatterCrossReplica(graph, own, popops::CollectiveOperator::MAX, prog));
-  received.read("allGather", gcl::allGatherCrossReplica(graph, own, prog));
-  received.read("allToAll", gcl::allToAllCrossReplica(graph, own.reshape({2, 2}), prog));
-  received.read("broadcast", gcl::broadcastCrossReplica(graph, own, prog));
-  received.read("replicatedAllReduce", popops::replicatedAllReduce(graph, own, popops::Operation::MUL, prog));
-  received.read("replicatedReduceScatter", popops::replicatedReduceScatter(graph, own, add, prog));
-  received.read("replicatedAllGather", popops::replicatedAllGather(graph, own, prog));
-  Tensor output = graph.clone(own), changed = graph.clone(own), again = graph.clone(own);
-  popops::replicatedAllReduceWithOutput(graph, own, output, popops::Operation::MIN, prog);
+  received.read("allReduce", gcl::allReduceCrossReplica(graph, data, add, prog));
+  received.read("reduceScatter", gcl::reduceScatterCrossReplica(graph, data, popops::CollectiveOperator::MAX, prog));
+  received.read("allGather", gcl::allGatherCrossReplica(graph, data, prog));
+  received.read("allToAll", gcl::allToAllCrossReplica(graph, data.reshape({2, 2}), prog));
+  received.read("broadcast", gcl::broadcastCrossReplica(graph, data, prog));
+  received.read("replicatedAllReduce", popops::replicatedAllReduce(graph, data, popops::Operation::MUL, prog));
+  received.read("replicatedReduceScatter", popops::replicatedReduceScatter(graph, data, add, prog));
+  received.read("replicatedAllGather", popops::replicatedAllGather(graph, data, prog));
+  Tensor output = graph.clone(data), changed = graph.clone(data), again = graph.clone(data);
+  popops::replicatedAllReduceWithOutput(graph, data, output, popops::Operation::MIN, prog);
   received.read("replicatedAllReduceWithOutput", output);
-  prog.add(Copy(own, changed));
-  prog.add(Copy(own, again));
+  prog.add(Copy(data, changed));
+  prog.add(Copy(data, again));
   gcl::allReduceInPlaceCrossReplica(graph, changed, gcl::CollectiveOperator::MEAN, prog);
   popops::replicatedAllReduceInPlace(graph, again, add, prog);
   received.read("allReduceInPlace", concat(changed, again));
-  received.read("operators", concat({popops::replicatedAllReduce(graph, own, add, prog),
-                                     popops::replicatedReduceScatter(graph, own, popops::Operation::MAX, prog)}));
-  popops::replicatedAllReduceWithOutput(graph, own, output, add, prog);
+  received.read("operators", concat({popops::replicatedAllReduce(graph, data, add, prog),
+                                     popops::replicatedReduceScatter(graph, data, popops::Operation::MAX, prog)}));
+  popops::replicatedAllReduceWithOutput(graph, data, output, add, prog);
   popops::replicatedAllReduceInPlace(graph, output, popops::Operation::ADD, prog);
   received.read("operators with outputs", output);
   Engine engine(graph, prog);
@@ -90,7 +90,7 @@ void copies() {
   Device device = small_device(2);
   Graph graph(device);
   Results results(graph);
-  Tensor t = results.given({6}), source, destination;
+  Tensor t = results.operand({6}), source, destination;
   results.read("copyToIpu", poputil::copyToIpu(graph, t, results.prog, 1));
   Tensor there = poputil::createIpuCopy(graph, t, 1, source, destination, "copy");
   results.prog.add(Copy(source, destination));

@@ -18,7 +18,7 @@ public:
   explicit Results(poplar::Graph &graph) : graph(graph) {}
 
   /// A tensor of the numbers that the twin has too.
-  poplar::Tensor given(const std::vector<std::size_t> &shape, unsigned seed = 0) {
+  poplar::Tensor operand(const std::vector<std::size_t> &shape, unsigned seed = 0) {
     std::size_t count = 1;
     for (std::size_t size : shape)
       count *= size;
@@ -36,9 +36,9 @@ public:
 
   /// A variable with these values.
   poplar::Tensor variable(const poplar::Tensor &values) {
-    poplar::Tensor made = graph.clone(values);
-    prog.add(poplar::program::Copy(values, made));
-    return made;
+    poplar::Tensor copied = graph.clone(values);
+    prog.add(poplar::program::Copy(values, copied));
+    return copied;
   }
 
   /// The tensor, which now has these values.

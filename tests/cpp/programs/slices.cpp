@@ -20,17 +20,17 @@ namespace {
 void slices(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.filled(popops::createSliceableTensor(graph, FLOAT, {6, 3}, {0}, {2}), results.given({6, 3}));
+  Tensor t = results.filled(popops::createSliceableTensor(graph, FLOAT, {6, 3}, {0}, {2}), results.operand({6, 3}));
   Tensor offset = results.indices({1}, {3});
   results.read("dynamicSlice", popops::dynamicSlice(graph, t, offset, {0}, {2}, prog, "slice"));
   Tensor slice = popops::createSliceTensor(graph, t, {0}, {2}, 1)[0];
   popops::dynamicSliceWithOutput(graph, slice, t, offset, {0}, {2}, prog);
   results.read("dynamicSliceWithOutput", slice);
-  popops::dynamicUpdate(graph, t, results.given({2, 3}, 1), offset, {0}, {2}, prog);
+  popops::dynamicUpdate(graph, t, results.operand({2, 3}, 1), offset, {0}, {2}, prog);
   results.read("dynamicUpdate", t);
   results.number("getSliceMapping", static_cast<double>(popops::getSliceMapping(graph, t, {0}, {2}).size()));
   results.read("createSliceableTensorFromSlice",
-               results.filled(popops::createSliceableTensorFromSlice(graph, slice, {0}, {3}), results.given({6, 3})));
+               results.filled(popops::createSliceableTensorFromSlice(graph, slice, {0}, {3}), results.operand({6, 3})));
 }
 
 void embeddings(Results &results) {
@@ -41,18 +41,18 @@ void embeddings(Results &results) {
   results.number("plans", plan == popops::embedding::plan(graph, FLOAT, 10, 4, {3}, options) ? 1 : 0);
   results.number("no plan", plan != popops::SlicePlan() ? 1 : 0);
   Tensor matrix = results.filled(popops::createSliceableTensor(graph, FLOAT, {10, 4}, {0}, {1}, plan, options),
-                                 results.given({10, 4}));
+                                 results.operand({10, 4}));
   Tensor offsets = results.filled(popops::createIndicesTensor(graph, {0}, 3, plan, options),
                                   results.indices({3, 1}, {7, 0, 7}));
   results.read("multiSlice", popops::multiSlice(graph, matrix, offsets, {0}, {1}, prog, plan, options, "lookup"));
   Tensor updates = results.filled(popops::createSliceTensor(graph, FLOAT, {10, 4}, {0}, {1}, 3, plan, options),
-                                  results.given({3, 1, 4}, 2));
+                                  results.operand({3, 1, 4}, 2));
   popops::multiUpdateAdd(graph, matrix, updates, offsets, results.scalar(0.5f), {0}, {1}, prog, plan, options);
   results.read("multiUpdateAdd", matrix);
-  Tensor largest = results.variable(results.given({10, 4}));
+  Tensor largest = results.variable(results.operand({10, 4}));
   popops::multiUpdateMax(graph, largest, updates, offsets, {0}, {1}, prog, popops::SlicePlan(), {});
   results.read("multiUpdateMax", largest);
-  Tensor others = results.variable(results.given({10, 4}));
+  Tensor others = results.variable(results.operand({10, 4}));
   popops::multiUpdate(graph, others, updates, results.indices({3, 1}, {1, 5, 2}), {0}, {1}, prog, popops::SlicePlan(),
                       {});
   results.read("multiUpdate", others);
@@ -62,18 +62,18 @@ void gathers(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
   Tensor table = results.filled(popops::createGatherInput(graph, FLOAT, {5, 3}, 0, popops::GatherParams(100)),
-                                results.given({5, 3}));
+                                results.operand({5, 3}));
   results.read("gather along", popops::gather(graph, table, results.indices({2, 2}, {4, 0, 1, 1}), 0, prog, {}));
-  Tensor other = results.filled(popops::createGatherInput(graph, FLOAT, {3, 3}, {1, 1}, {0, 1}), results.given({3, 3}));
+  Tensor other = results.filled(popops::createGatherInput(graph, FLOAT, {3, 3}, {1, 1}, {0, 1}), results.operand({3, 3}));
   Tensor places = results.indices({2, 2}, {1, 1, 2, 1});
   results.read("gather", popops::gather(graph, other, places, 1, {}, {1, 1}, {0, 1}, {0, 1}, prog, "elements"));
-  Tensor operand = results.variable(results.given({4, 2}));
-  popops::scatter(graph, operand, results.indices({2}, {3, 1}), results.given({2, 2}, 3), 1, {1}, {0}, {0}, prog);
+  Tensor operand = results.variable(results.operand({4, 2}));
+  popops::scatter(graph, operand, results.indices({2}, {3, 1}), results.operand({2, 2}, 3), 1, {1}, {0}, {0}, prog);
   results.read("scatter", operand);
   popops::UpdateComputationFunc add = [](Graph &g, Tensor &before, Tensor &update, Sequence &seq) {
     return popops::add(g, before, update, seq);
   };
-  popops::scatter(graph, operand, results.indices({2}, {0, 1}), results.given({2, 2}, 3), 1, {1}, {0}, {0}, add, prog);
+  popops::scatter(graph, operand, results.indices({2}, {0, 1}), results.operand({2, 2}, 3), 1, {1}, {0}, {0}, add, prog);
   results.read("scatter with a function", operand);
 }
 
@@ -81,9 +81,10 @@ void orders(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
   const popops::TopKParams params(3, true, popops::SortOrder::DESCENDING);
-  Tensor t = results.filled(popops::createTopKInput(graph, FLOAT, {2, 8}, params), results.given({2, 8}));
+  Tensor t = results.filled(popops::createTopKInput(graph, FLOAT, {2, 8}, params), results.operand({2, 8}));
   results.read("topK", popops::topK(graph, prog, t, params));
-  const auto pair = popops::topKKeyValue(graph, prog, t, results.given({2, 8}, 5), {2, false, popops::SortOrder::ASCENDING});
+  const auto pair = popops::topKKeyValue(graph, prog, t, results.operand({2, 8}, 5),
+                                         {2, false, popops::SortOrder::ASCENDING});
   results.read("topKKeyValue keys", pair.first);
   results.read("topKKeyValue values", pair.second);
   results.read("topKWithPermutation", popops::topKWithPermutation(graph, prog, t, params).second);
@@ -91,8 +92,8 @@ void orders(Results &results) {
   Tensor in_place = results.variable(t);
   popops::sortInPlace(graph, in_place, 1, prog);
   results.read("sortInPlace", in_place);
-  results.read("sortKeyValue", popops::sortKeyValue(graph, t, results.given({2, 8}, 4), 0, prog));
-  Tensor keys = results.variable(t), values = results.variable(results.given({2, 8}, 4));
+  results.read("sortKeyValue", popops::sortKeyValue(graph, t, results.operand({2, 8}, 4), 0, prog));
+  Tensor keys = results.variable(t), values = results.variable(results.operand({2, 8}, 4));
   popops::sortKeyValueInPlace(graph, keys, values, 1, prog);
   results.read("sortKeyValueInPlace", concat(keys, values));
 }
@@ -100,7 +101,7 @@ void orders(Results &results) {
 void rows(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.given({2, 3});
+  Tensor t = results.operand({2, 3});
   results.read("pad", popops::pad(graph, t, {1, 0}, {0, 2}, 1.5f));
   results.read("pad with a tensor", popops::pad(graph, t, {0, -1}, {1, 0}, results.scalar(2).reshape({1})));
   results.read("pad a dimension", popops::pad(graph, t, 1, 1, 0, 7, popops::padding::MappingMethod::EDGE));

@@ -32,27 +32,27 @@ namespace {
 
 void tensors(Results &results) {
   Graph &graph = results.graph;
-  Tensor a = results.given({3, 1}), b = results.given({2}, 1), c = results.given({1}, 2), whole = a;
+  Tensor a = results.operand({3, 1}), b = results.operand({2}, 1), c = results.operand({1}, 2), broadcast = a;
   poputil::broadcastToMatch(a, b, c);
   results.read("broadcastToMatch", concat({a, b, c}));
-  Tensor left = results.given({1, 2}), right = results.given({3, 1});
+  Tensor left = results.operand({1, 2}), right = results.operand({3, 1});
   poputil::broadcastToMatch(left, right);
   results.read("broadcastToMatch of two", concat(left, right));
-  poputil::broadcastToMatch(whole, {2, 3, 2});
-  results.read("broadcastToMatch of a shape", whole);
+  poputil::broadcastToMatch(broadcast, {2, 3, 2});
+  results.read("broadcastToMatch of a shape", broadcast);
   try {
-    poputil::broadcastToMatch(whole, {5});
+    poputil::broadcastToMatch(broadcast, {5});
     assert(false);
   } catch (const poputil::poplibs_error &error) {
     assert(std::string(error.what()).find("do not match") != std::string::npos);
   }
-  Tensor vector = results.given({4});
+  Tensor vector = results.operand({4});
   results.number("extendDimensionsToMatch",
-                 static_cast<double>(poputil::extendDimensionsToMatch(results.given({2, 4}), vector).rank()));
+                 static_cast<double>(poputil::extendDimensionsToMatch(results.operand({2, 4}), vector).rank()));
   results.number("detectVectorBroadcastOperands",
-                 poputil::detectVectorBroadcastOperands(results.given({2, 4}), vector) ? 1 : 0);
+                 poputil::detectVectorBroadcastOperands(results.operand({2, 4}), vector) ? 1 : 0);
   results.read("duplicate", poputil::duplicate(graph, vector, results.prog));
-  results.read("cloneN", results.filled(poputil::cloneN(graph, vector, 2), results.given({2, 4})));
+  results.read("cloneN", results.filled(poputil::cloneN(graph, vector, 2), results.operand({2, 4})));
   results.number("checkAccuracyWhenCast",
                  poputil::checkAccuracyWhenCast(graph.getTarget(), 0.1, FLOAT, HALF, 1e-6) ? 1 : 0);
   const std::vector<Interval> regions = {{0, 4}, {4, 10}, {12, 20}};
@@ -71,7 +71,7 @@ void tensors(Results &results) {
 
 void mappings(Results &results) {
   Graph &graph = results.graph;
-  Tensor t = results.given({8, 2});
+  Tensor t = results.operand({8, 2});
   poputil::mapTensorLinearly(graph, t, 4, 2);
   results.number("calcLinearTileMapping",
                  static_cast<double>(poputil::calcLinearTileMapping(graph, {8, 2}, 4, 2)[1][0].begin()));
@@ -99,7 +99,7 @@ void functions(Results &results) {
   namespace graphfn = poputil::graphfn;
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.given({4});
+  Tensor t = results.operand({4});
   graphfn::VoidFunction twice(graph, {graphfn::input(t, "in"), graphfn::inout(t), graphfn::output(t), graphfn::created("new")},
                               [&](std::vector<Tensor> &args, Sequence &seq) {
                                 popops::addInPlace(graph, args[1], args[0], seq);
@@ -111,14 +111,14 @@ void functions(Results &results) {
   twice(args, prog);
   twice(args, prog);
   results.read("VoidFunction", concat({args[1], args[2], args[3]}));
-  graphfn::TensorFunction square(graph, {graphfn::input(t)}, [&](std::vector<Tensor> &given, Sequence &seq) {
-    return popops::square(graph, given[0], seq);
+  graphfn::TensorFunction square(graph, {graphfn::input(t)}, [&](std::vector<Tensor> &tensors, Sequence &seq) {
+    return popops::square(graph, tensors[0], seq);
   });
-  std::vector<Tensor> one = {args[3]};
-  results.read("TensorFunction", square(one, prog));
-  graphfn::ProgramFunction negate(graph, {graphfn::inout(t)}, [&](std::vector<Tensor> &given) -> Program {
+  std::vector<Tensor> squared = {args[3]};
+  results.read("TensorFunction", square(squared, prog));
+  graphfn::ProgramFunction negate(graph, {graphfn::inout(t)}, [&](std::vector<Tensor> &tensors) -> Program {
     Sequence seq;
-    popops::negInPlace(graph, given[0], seq);
+    popops::negInPlace(graph, tensors[0], seq);
     return std::move(seq);
   });
   std::vector<Tensor> changed = {results.variable(t)};
@@ -129,7 +129,7 @@ void functions(Results &results) {
 /// What goes wrong in a function of the program arrives where the program called; what it has to make is asked for.
 void faults(Results &results) {
   namespace graphfn = poputil::graphfn;
-  Tensor t = results.given({4});
+  Tensor t = results.operand({4});
   try {
     graphfn::VoidFunction(results.graph, {graphfn::input(t)},
                           [](std::vector<Tensor> &, Sequence &) { throw std::out_of_range("not here"); });
@@ -174,9 +174,9 @@ void loops(Results &results) {
 void reductions(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.given({4, 3}), scale = results.scalar(2);
+  Tensor t = results.operand({4, 3}), scale = results.scalar(2);
   results.read("reduce scaled", popops::reduce(graph, t, {0}, {popops::Operation::ADD, false, scale}, prog));
-  Tensor updated = results.variable(results.given({3}, 1));
+  Tensor updated = results.variable(results.operand({3}, 1));
   popops::reduceWithOutput(graph, t, updated, {0}, {popops::Operation::ADD, true}, prog);
   std::vector<ComputeSet> sets;
   Tensor largest = popops::reduce(graph, t, FLOAT, {1}, popops::Operation::MAX, sets, "sets");
@@ -198,7 +198,7 @@ void reductions(Results &results) {
 void sums(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor t = results.variable(results.given({4})), other = results.given({4}, 1);
+  Tensor t = results.variable(results.operand({4})), other = results.operand({4}, 1);
   Tensor two = results.scalar(2), half = results.scalar(0.5f);
   popops::scaledAddTo(graph, t, other, 0.5f, prog);
   popops::scaledAddTo(graph, t, half, other, two, prog);
@@ -217,18 +217,18 @@ void sums(Results &results) {
   popops::castWithOutput(graph, t, halves, prog);
   results.read("castWithOutput", halves);
   ComputeSet casts = graph.addComputeSet("casts");
-  Tensor whole = popops::cast(graph, t, INT, casts, "whole"), back = graph.clone(t), again = graph.clone(t);
+  Tensor integers = popops::cast(graph, t, INT, casts, "integers"), back = graph.clone(t), again = graph.clone(t);
   popops::cast(graph, halves, back, casts);
   prog.add(Execute(casts));
   prog.add(popops::cast(graph, halves, again, "again"));
-  results.read("casts", concat({popops::cast(graph, whole, FLOAT, prog), back, again}));
+  results.read("casts", concat({popops::cast(graph, integers, FLOAT, prog), back, again}));
   results.read("checkAccuracyWhenCast of a tensor", popops::checkAccuracyWhenCast(graph, t[0], HALF, 1e-6, prog));
 }
 
 void random(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
-  Tensor seed = results.indices({2}, {7, 9}), like = results.given({6});
+  Tensor seed = results.indices({2}, {7, 9}), like = results.operand({6});
   poprand::setSeed(graph, seed, 1, prog);
   Tensor state = poprand::getHwSeeds(graph, prog);
   poprand::setHwSeeds(graph, state, prog);

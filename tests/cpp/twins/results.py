@@ -18,7 +18,7 @@ class Results:
         self._sizes: dict[str, int] = {}
         self._numbers: dict[str, float] = {}
 
-    def given(self, shape: list[int], seed: int = 0) -> poplar.Tensor:
+    def operand(self, shape: list[int], seed: int = 0) -> poplar.Tensor:
         """A tensor of the numbers that the C++ program has too."""
         numbers = ((np.arange(prod(shape)) * 7 + seed * 3) % 11 - 5) / 4
         return self._mapped(self.graph.addConstant(poplar.FLOAT, shape, numbers.astype(np.float32)))
@@ -31,9 +31,9 @@ class Results:
 
     def variable(self, values: poplar.Tensor) -> poplar.Tensor:
         """A variable with these values."""
-        made = self.graph.clone(values)
-        self.prog.add(program.Copy(values, made))
-        return made
+        copied = self.graph.clone(values)
+        self.prog.add(program.Copy(values, copied))
+        return copied
 
     def filled(self, tensor: poplar.Tensor, values: poplar.Tensor) -> poplar.Tensor:
         """The tensor, which now has these values."""
@@ -55,12 +55,12 @@ class Results:
         engine = poplar.Engine(self.graph, self.prog)
         engine.load(device)
         engine.run()
-        found: dict[str, list[float]] = {name: [value] for name, value in self._numbers.items()}
+        values_by_name: dict[str, list[float]] = {name: [value] for name, value in self._numbers.items()}
         for name, size in self._sizes.items():
             values = np.zeros(size, np.float32)
             engine.readTensor(name, values)
-            found[name] = values.tolist()
-        return found
+            values_by_name[name] = values.tolist()
+        return values_by_name
 
     def _mapped(self, t: poplar.Tensor) -> poplar.Tensor:
         poputil.mapTensorLinearly(self.graph, t)

@@ -132,14 +132,17 @@ def test_layer_without_gradients_of_its_input():
 
 
 @pytest.mark.parametrize("reset_after", [True, False])
-def test_inference_stores_nothing_and_says_the_same(reset_after):
+@pytest.mark.parametrize(
+    "keywords", [{"options": {"inferenceOnly": True}}, {"intermediates": False}], ids=["option", "null"]
+)
+def test_inference_stores_nothing_and_says_the_same(reset_after, keywords):
     params = gru.GruParams(FLOAT, 2, 3, [5, 4], resetAfter=reset_after)
     values = given_values(params)
 
     def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
         x, state = gru.createInput(graph, params), gru.createInitialState(graph, params)
         weights = gru.createWeights(graph, params)
-        out, saved = gru.gruFwd(graph, params, state, x, weights, prog, "gru", {"inferenceOnly": True})
+        out, saved = gru.gruFwd(graph, params, state, x, weights, prog, "gru", **keywords)
         assert saved is None
         return {k: (t, values[k]) for k, t in zip(NAMES, (x, state, *weights), strict=True)}, out
 

@@ -75,10 +75,9 @@ class Reference:
         return found
 
 
-def layer(
-    reference: Reference, type_: Any, full: bool, order: Any, options: Any = None, inference: bool = False
-) -> Any:
-    """A build function for `both_ways` whose result is all results of the layer, flattened; and their shapes."""
+def layer(reference: Reference, type_: Any, full: bool, order: Any, options: Any = None, inference: Any = None) -> Any:
+    """A build function for `both_ways` whose result is all results of the layer, flattened; and their shapes. With the
+    arguments `inference` of the forward pass there is no backward pass."""
     shapes: list[list[int]] = []
 
     def build(graph: Graph, prog: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
@@ -90,10 +89,8 @@ def layer(
         last = linear(graph, type_, [BATCH, OUT])
         tensors = dict(zip(reference.values, (x, state.output, state.cellState, *weights, slope, last), strict=True))
         inputs = {k: (t, reference.values[k]) for k, t in tensors.items()}
-        given = {} if inference else {"options": options}
-        if inference:
-            given = {"options": {"inferenceOnly": "true"}}
-        out, cell, kept = lstm.lstmFwd(graph, params, state, x, weights, prog, "lstm", **given)
+        keywords = inference or {"options": options}
+        out, cell, kept = lstm.lstmFwd(graph, params, state, x, weights, prog, "lstm", **keywords)
         results = [out, cell]
         if inference:
             assert kept is None
@@ -135,9 +132,12 @@ def test_outputs_and_gradients(type_, full, order, options):
         assert begin == len(result)
 
 
-def test_inference_keeps_nothing_and_says_the_same():
+@pytest.mark.parametrize(
+    "inference", [{"options": {"inferenceOnly": "true"}}, {"intermediates": False}], ids=["option", "null"]
+)
+def test_inference_keeps_nothing_and_says_the_same(inference):
     reference = Reference(np.float32, ORDER)
-    build, _ = layer(reference, FLOAT, True, ORDER, inference=True)
+    build, _ = layer(reference, FLOAT, True, ORDER, inference=inference)
     outputs, cell = reference.forward(reference.double())
     expected = np.concatenate([outputs.ravel(), cell.ravel()])
     for result in both_ways(build):
