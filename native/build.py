@@ -78,8 +78,8 @@ def is_old(target: Path, inputs: list[Path]) -> bool:
     if not target.exists() or not noted.exists():
         return True
     included = [Path(word) for word in noted.read_text().partition(":")[2].replace("\\\n", " ").split()]
-    made = target.stat().st_mtime
-    return any(not path.exists() or path.stat().st_mtime >= made for path in [*inputs, *included])
+    compiled = target.stat().st_mtime
+    return any(not path.exists() or path.stat().st_mtime >= compiled for path in [*inputs, *included])
 
 
 def compile_source(source: Path, target: Path, generated: Path) -> bool:

@@ -140,11 +140,11 @@ def _engine(vertices: int, size: int) -> Engine:
 
 def _processor_seconds(engine: Engine) -> float:
     """Processor seconds of this process and that of the codelets."""
-    own = resource.getrusage(resource.RUSAGE_SELF)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
     (arena,) = engine.core.memories
     runner = arena.session.ready()
     other = int(Path(f"/proc/{runner.process_id}/schedstat").read_text().split()[0])
-    return own.ru_utime + own.ru_stime + other / 1e9
+    return usage.ru_utime + usage.ru_stime + other / 1e9
 
 
 if __name__ == "__main__":

@@ -239,11 +239,11 @@ template <class T> struct Convert<T, std::void_t<decltype(FieldsOf<T>::path)>> {
     return checked(PyObject_Call(place.get(), py::tuple().ptr(), fields.ptr()));
   }
   static T from(const py::object &value) {
-    T made;
-    FieldsOf<T>::each(made, [&](const char *name, auto &field) {
+    T fields;
+    FieldsOf<T>::each(fields, [&](const char *name, auto &field) {
       field = Convert<std::decay_t<decltype(field)>>::from(value.attr(name));
     });
-    return made;
+    return fields;
   }
 };
 
@@ -276,20 +276,20 @@ template <class R, class... A> struct Convert<std::function<R(A...)>> {
     if (!function)
       return py::none();
     return py::cpp_function(
-        [function](const py::args &given) { return called(function, given, std::index_sequence_for<A...>()); });
+        [function](const py::args &arguments) { return called(function, arguments, std::index_sequence_for<A...>()); });
   }
 
 private:
   template <std::size_t... I>
-  static py::object called(const Function &function, const py::args &given, std::index_sequence<I...>) {
-    std::tuple<std::decay_t<A>...> values{Convert<std::decay_t<A>>::from(given[I])...};
-    py::object made = py::none();
+  static py::object called(const Function &function, const py::args &arguments, std::index_sequence<I...>) {
+    std::tuple<std::decay_t<A>...> values{Convert<std::decay_t<A>>::from(arguments[I])...};
+    py::object outcome = py::none();
     if constexpr (std::is_void_v<R>)
       call_user([&] { std::apply(function, values); });
     else
-      made = bridge::to(call_user([&] { return std::apply(function, values); }));
-    (change<A>(given[I], std::get<I>(values)), ...);
-    return made;
+      outcome = bridge::to(call_user([&] { return std::apply(function, values); }));
+    (change<A>(arguments[I], std::get<I>(values)), ...);
+    return outcome;
   }
   template <class T> static void change(const py::object &list, const std::decay_t<T> &values) {
     if constexpr (is_changed_vector<T>) {

@@ -66,12 +66,14 @@ struct StreamCalls {
 struct MetadataCalls {
   std::shared_ptr<StreamCallbackWithMetadata> callback;
   void fetch(const py::object &metadata, py::array memory) {
-    with(metadata, [&, data = const_cast<void *>(memory.data())](QuarterMetadata &own) { callback->fetch(own, data); });
+    with(metadata, [&, data = const_cast<void *>(memory.data())](QuarterMetadata &copied) {
+      callback->fetch(copied, data);
+    });
   }
   py::object prefetch(const py::object &metadata, py::array memory) {
     auto done = StreamCallback::Result::NotAvailable;
-    with(metadata, [&, data = const_cast<void *>(memory.data())](QuarterMetadata &own) {
-      done = callback->prefetch(own, data);
+    with(metadata, [&, data = const_cast<void *>(memory.data())](QuarterMetadata &copied) {
+      done = callback->prefetch(copied, data);
     });
     return to(done);
   }
@@ -84,9 +86,9 @@ struct MetadataCalls {
 
 private:
   template <class F> void with(const py::object &metadata, F function) {
-    QuarterMetadata own(Convert<unsigned char>::from(metadata.attr("getBinary")()));
-    call_user([&] { function(own); });
-    metadata.attr("set")(to(own));
+    QuarterMetadata copied(Convert<unsigned char>::from(metadata.attr("getBinary")()));
+    call_user([&] { function(copied); });
+    metadata.attr("set")(to(copied));
   }
 };
 
@@ -129,12 +131,12 @@ Arrays arrays_of(const py::iterable &values) {
 
 /// The class of a stream's callback; it counts as the simulator's of the same name.
 template <class Calls> void make_stream_class(const py::module_ &module, const char *name) {
-  py::class_<Calls> made(module, name);
-  made.def("fetch", &Calls::fetch)
+  py::class_<Calls> stream_class(module, name);
+  stream_class.def("fetch", &Calls::fetch)
       .def("prefetch", &Calls::prefetch)
       .def("complete", &Calls::complete)
       .def("invalidatePrefetched", &Calls::invalidatePrefetched);
-  py::module_::import("simulator.poplar").attr(name).attr("register")(made);
+  py::module_::import("simulator.poplar").attr(name).attr("register")(stream_class);
 }
 
 /// Make Python's classes of this file's structs; their module lives as long as the interpreter.
@@ -176,9 +178,9 @@ class Resumable(ResumableStreamCallback):
         self.invalidatePrefetched = calls.invalidatePrefetched
     prefetch = fetch = complete = None
 )", "Resumable");
-  py::object made = call(resumable_class, calls);
-  callback.suspension = made.ptr();
-  return made;
+  py::object resumable = call(resumable_class, calls);
+  callback.suspension = resumable.ptr();
+  return resumable;
 }
 
 } // namespace

@@ -77,15 +77,15 @@ struct ThreadState {
     if (PyGILState_GetThisThreadState() != nullptr)
       return; // a thread of Python, or the one that started it
     PyGILState_Ensure();
-    own = PyEval_SaveThread();
+    saved = PyEval_SaveThread();
   }
   ~ThreadState() {
-    if (own == nullptr || ended)
+    if (saved == nullptr || ended)
       return;
-    PyEval_RestoreThread(own);
+    PyEval_RestoreThread(saved);
     PyGILState_Release(PyGILState_UNLOCKED);
   }
-  PyThreadState *own = nullptr;
+  PyThreadState *saved = nullptr;
 };
 
 void check_version() {

@@ -15,8 +15,8 @@ namespace {
 std::mutex listing;
 
 std::vector<TraceChannel *> &channels() {
-  static auto *made = new std::vector<TraceChannel *>; // channels of the program may die after everything else
-  return *made;
+  static auto *listed = new std::vector<TraceChannel *>; // channels of the program may die after everything else
+  return *listed;
 }
 
 void list(TraceChannel *channel) {

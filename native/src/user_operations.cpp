@@ -43,18 +43,18 @@ extern "C" {
 
 POPLAR_API PyObject *popvision_build(void *function, PyObject *graph, PyObject *inputs, PyObject *attributes,
                                      PyObject *name) {
-  return built([=, of = value<Graph>(graph), given = value<Tensors>(inputs), text = value<std::string>(attributes),
+  return built([=, of = value<Graph>(graph), operands = value<Tensors>(inputs), text = value<std::string>(attributes),
                 prefix = value<std::string>(name)](Tensors &outputs) mutable {
-    return reinterpret_cast<Build>(function)(of, given, outputs, text, prefix);
+    return reinterpret_cast<Build>(function)(of, operands, outputs, text, prefix);
   });
 }
 
 POPLAR_API PyObject *popvision_gradient(void *function, PyObject *graph, int index, PyObject *gradients,
                                         PyObject *inputs, PyObject *results, PyObject *attributes, PyObject *name) {
-  return built([=, of = value<Graph>(graph), slopes = value<Tensors>(gradients), given = value<Tensors>(inputs),
-                made = value<Tensors>(results), text = value<std::string>(attributes),
+  return built([=, of = value<Graph>(graph), slopes = value<Tensors>(gradients), operands = value<Tensors>(inputs),
+                forward = value<Tensors>(results), text = value<std::string>(attributes),
                 prefix = value<std::string>(name)](Tensors &outputs) mutable {
-    return reinterpret_cast<Gradient>(function)(of, index, slopes, given, made, outputs, text, prefix);
+    return reinterpret_cast<Gradient>(function)(of, index, slopes, operands, forward, outputs, text, prefix);
   });
 }
 

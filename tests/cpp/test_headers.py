@@ -51,8 +51,8 @@ GENERATE = _native("generate")
 
 def _public_names(module: Any, package: Any) -> set[str]:
     """The names of PopLibs that a module has: camel case, from the module's library."""
-    found = {name for name, value in vars(module).items() if _is_of(value, package) and not name.startswith("_")}
-    return {name for name in found if "_" not in name or name in ("poplibs_error",)}
+    names = {name for name, value in vars(module).items() if _is_of(value, package) and not name.startswith("_")}
+    return {name for name in names if "_" not in name or name in ("poplibs_error",)}
 
 
 def _is_of(value: Any, package: Any) -> bool:
@@ -76,9 +76,11 @@ def _declared(library: str) -> dict[str, set[str]]:
 def _has(owner: Any, name: str) -> bool:
     """Whether a class or module has a name: fields of records and what a constructor sets included."""
     fields = {field for base in getattr(owner, "__mro__", ()) for field in getattr(base, "__annotations__", {})}
-    made = getattr(getattr(owner, "__init__", None), "__code__", None)
+    constructor = getattr(getattr(owner, "__init__", None), "__code__", None)
     listed = owner.__dir__(object.__new__(owner)) if "__dir__" in vars(owner) else ()
-    return hasattr(owner, name) or name in {*fields, *listed} or (made is not None and name in made.co_names)
+    return (
+        hasattr(owner, name) or name in {*fields, *listed} or (constructor is not None and name in constructor.co_names)
+    )
 
 
 def _python(namespace: str, *path: str) -> Any:
@@ -174,9 +176,9 @@ def test_each_function_of_poplibs_is_called_by_a_program() -> None:
     lost = []
     for header in _headers(POPLIBS):
         for namespace, function in header.functions:
-            made = function.scope and function.name in (function.scope[-1], "operator()")
+            constructed = function.scope and function.name in (function.scope[-1], "operator()")
             name = rf"\.{function.name}" if function.scope else rf"\b{namespace.split('::')[-1]}::{function.name}"
-            if not made and not re.search(rf"{name}\(", text):
+            if not constructed and not re.search(rf"{name}\(", text):
                 lost.append(f"{namespace}::{function.name}")
     assert lost == []
 

@@ -65,20 +65,20 @@ class CppLibrary:
 
     def _built(self, outputs: list[Any], name: str, call: str, place: Any, *arguments: Any) -> Any:
         """The program that an operation builds; its results are appended to `outputs`."""
-        *given, context = arguments
+        *operands, context = arguments
         try:
-            program, made = self._call(call, ctypes.py_object, place, *given, context.name)
+            program, tensors = self._call(call, ctypes.py_object, place, *operands, context.name)
         except RuntimeError as error:
             raise UserOperationError(f"{name} of {self.path} failed: {error}") from error
-        outputs.extend(made)
+        outputs.extend(tensors)
         return program
 
     def _call(self, name: str, result: Any, *arguments: Any) -> Any:
         function = getattr(self._calls, f"popvision_{name}")
         function.restype = result
         numbers = (int, ctypes.c_void_p)
-        given = (value if isinstance(value, numbers) else ctypes.py_object(value) for value in arguments)
-        return function(*given)
+        passed = (value if isinstance(value, numbers) else ctypes.py_object(value) for value in arguments)
+        return function(*passed)
 
 
 @cache
