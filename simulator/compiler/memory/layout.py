@@ -336,21 +336,21 @@ class _BlockPlacer:
     def _place(self, block: int, size: Int64Array, tiles: Int64Array) -> Int64Array:
         """The addresses of a block on the tiles that hold bytes of it."""
         meets = np.flatnonzero(self._placed & (self._begin < self._end[block]) & (self._end > self._begin[block]))
-        at = tiles[:, None], meets
-        address = np.concatenate([self._address[at], self._taken[0][tiles]], axis=1)
-        top = np.concatenate([self._top[at], self._taken[1][tiles]], axis=1)
+        places = tiles[:, None], meets
+        address = np.concatenate([self._address[places], self._taken[0][tiles]], axis=1)
+        top = np.concatenate([self._top[places], self._taken[1][tiles]], axis=1)
         other_groups = np.zeros(address.shape[1], np.bool_)
         other_groups[: len(meets)] = (self._group[meets] > 0) & (self._group[meets] != self._group[block])
-        found = None
+        lowest = None
         if self._group[block] and other_groups.any():
-            found = self._lowest_free(block, size, tiles, *self._whole_elements(address, top, other_groups))
-        if found is None or (found + size > self._limit(block)).any():
+            lowest = self._lowest_free(block, size, tiles, *self._whole_elements(address, top, other_groups))
+        if lowest is None or (lowest + size > self._limit(block)).any():
             packed = self._lowest_free(block, size, tiles, address, top)
-            found = packed if found is None else np.where(found + size > self._limit(block), packed, found)
+            lowest = packed if lowest is None else np.where(lowest + size > self._limit(block), packed, lowest)
         self._placed[block] = True
-        self._address[tiles, block] = found
-        self._top[tiles, block] = found + size
-        return found
+        self._address[tiles, block] = lowest
+        self._top[tiles, block] = lowest + size
+        return lowest
 
     def _limit(self, block: int) -> int:
         """The end of memory for a block of an element group: the border, unless it is interleaved."""
@@ -374,11 +374,11 @@ class _BlockPlacer:
         placed = np.take_along_axis(address, order, 1), np.take_along_axis(top, order, 1)
         if self._interleaved[block]:
             return _lowest(*placed, size, self._stacks.high[tiles])
-        found = _lowest(*placed, size, self._stacks.low[tiles])
+        lowest = _lowest(*placed, size, self._stacks.low[tiles])
         if self._crosses_border:
-            return found
-        over = found + size > self._border
-        return np.where(over, _lowest(*placed, size, self._stacks.high[tiles]), found) if over.any() else found
+            return lowest
+        over = lowest + size > self._border
+        return np.where(over, _lowest(*placed, size, self._stacks.high[tiles]), lowest) if over.any() else lowest
 
 
 def _lowest(address: Int64Array, top: Int64Array, size: Int64Array, base: Int64Array) -> Int64Array:

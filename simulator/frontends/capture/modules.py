@@ -64,7 +64,7 @@ _NO_BRANCHES = "choose values with torch.where, and sizes by numbers"
 
 _GRADIENT_IN_FORWARD = (
     "torch.autograd.grad in forward cannot be traced through an operator whose gradient reads its own result (tanh, "
-    "exp, softmax, norm); write that gradient by its formula, or with torch.func.jvp."
+    "exp, pow, softmax, norm); write that gradient by its formula, or with torch.func.jvp."
 )
 
 

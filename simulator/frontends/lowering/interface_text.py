@@ -18,6 +18,7 @@ from simulator.frontends.lowering.lowered import (
     Stream,
     StreamPair,
 )
+from simulator.poplibs.gcl import CommGroup, CommGroupType
 
 
 def to_json(interface: Interface) -> bytes:
@@ -97,6 +98,9 @@ def _settings(one: Settings) -> dict[str, Any]:
         one.precision.partials,
         {str(ipu): share for ipu, share in one.precision.memory_proportion.items()},
     ]
+    values["weight_groups"] = {
+        name: [group.type.value, group.replicaGroupSize] for name, group in one.weight_groups.items()
+    }
     values["observed"] = [[each.handle, each.tensor, each.outputs.value, each.period] for each in one.observed]
     return values
 
@@ -107,7 +111,10 @@ def _read_settings(given: Any) -> Settings:
         Observed(str(handle), str(tensor), Outputs(outputs), int(period))
         for handle, tensor, outputs, period in given.pop("observed")
     )
-    groups = {str(name): (str(kind), int(size)) for name, (kind, size) in given.pop("weight_groups").items()}
+    groups = {
+        str(name): CommGroup(CommGroupType(kind), int(size))
+        for name, (kind, size) in given.pop("weight_groups").items()
+    }
     precision = Precision(str(partials), {int(ipu): float(share) for ipu, share in proportions.items()})
     outputs = Outputs(given.pop("outputs"))
     return Settings(outputs=outputs, precision=precision, observed=observed, weight_groups=groups, **given)

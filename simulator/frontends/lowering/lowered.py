@@ -9,7 +9,7 @@ from enum import Enum, IntEnum
 from simulator.frontends.lowering.building import Precision
 from simulator.poplar import Graph
 from simulator.poplar.program import Program
-from simulator.poplibs.gcl import CommGroup, CommGroupType
+from simulator.poplibs.gcl import CommGroup
 
 
 class Outputs(Enum):
@@ -52,13 +52,12 @@ class Settings:
     synthetic_data: bool = False  #: no stream copies of inputs and outputs
     front_end: str = "poptorch"  #: its name in debug information
     pipelined: bool = False  #: stages work at the same time on successive micro-batches
-    #: weights that differ between groups of replicas -> how replicas form them, and how many are in one
-    weight_groups: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    #: weight -> the groups of replicas between which it differs
+    weight_groups: Mapping[str, CommGroup] = field(default_factory=dict)
 
     def group_of(self, name: str) -> CommGroup | None:
         """The groups of a weight, or of a state of its optimizer ("Accl1___" and the weight); None: all replicas."""
-        kind = self.weight_groups.get(name.rpartition("___")[2])
-        return None if kind is None else CommGroup(CommGroupType(kind[0]), kind[1])
+        return self.weight_groups.get(name.rpartition("___")[2])
 
     def groups_of(self, name: str) -> list[int] | None:
         """The group of each replica for a weight or state; None where all replicas have the same values."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from simulator.frontends.poptorch.enums import CommGroupType
 from simulator.frontends.poptorch.errors import Error, OptionError
 from simulator.frontends.poptorch.options import Options
+from simulator.frontends.poptorch.weights.replica_groups import comm_group
 from simulator.frontends.session.device_program import DeviceProgram
 
 #: 64-bit integers, which become 32-bit ones on the device
@@ -27,9 +27,7 @@ def input_groups(options: Options) -> list[int]:
     replicas, size = int(options.replication_factor), int(options.input_group_size)
     if replicas % size:
         raise OptionError(f"inputReplicaGrouping's size {size} does not divide the replication factor {replicas}.")
-    if options.input_group_type is CommGroupType.Orthogonal:
-        return [replica % (replicas // size) for replica in range(replicas)]
-    return [replica // size for replica in range(replicas)]
+    return comm_group(options.input_group_type, size).groups(replicas)
 
 
 def send_inputs(program: DeviceProgram, tensors: Sequence[Any], groups: list[int]) -> None:

@@ -96,8 +96,8 @@ class Attempt:
         """Run eager torch and compare. Raises EagerError where it raises, LookupError where it gives other results."""
         eager = self._in_eager(self._device)
         pairs = comparison.pairs_of(self._device, eager)
-        found = comparison.differences(pairs, self._share)
-        differing = found if self.uses_half or not found else self._beyond_rounding(found)
+        apart = comparison.differences(pairs, self._share)
+        differing = apart if self.uses_half or not apart else self._beyond_rounding(apart)
         optimizer, updates, left_out = self._place.optimizer, [], ""
         if optimizer is not None and self._device.gradients:
             try:
@@ -105,7 +105,7 @@ class Attempt:
             except NotInTorchError as error:
                 left_out = f", without the step of {error}, which torch does not have"
         share = HALF_SHARE if optimizer is not None and optimizer.has_halves else self._share
-        rounded = len(found) - len(differing)
+        rounded = len(apart) - len(differing)
         return Compared([*pairs, *updates], [*differing, *comparison.differences(updates, share)], rounded, left_out)
 
     def beside(self, ran: Ran) -> list[Difference]:
@@ -145,11 +145,11 @@ class Attempt:
 
     def _on_device(self, chosen: Sequence[Value]) -> DeviceStep:
         place, request = self._place, self._request
-        whole = request.micro_batches()
-        parts = whole // (self._steps * (max(place.groups) + 1))
+        micro_batches = request.micro_batches()
+        iterations = micro_batches // (self._steps * (max(place.groups) + 1))
         tensors = [
-            [_share_of(one, whole, part, parts) for one in request.arguments.tensors()]
-            for part in range(1 if chosen else parts)
+            [_share_of(tensor, micro_batches, number, iterations) for tensor in request.arguments.tensors()]
+            for number in range(1 if chosen else iterations)
         ]
         optimizer = place.optimizer
         states = {} if optimizer is None else optimizer.states

@@ -169,7 +169,7 @@ def rounding_of(weight: Any) -> float:
 
 def differences(pairs: Sequence[Pair], share: float) -> list[Difference]:
     """The pairs that differ."""
-    return [one for one in (difference(pair, share) for pair in pairs) if one is not None]
+    return [apart for pair in pairs if (apart := difference(pair, share)) is not None]
 
 
 def stacked(tensors: Sequence[Any]) -> Any:

@@ -130,8 +130,8 @@ class _CheckedLowering(ModuleLowering):
         call = operator.place.annotations.get(CALL)
         if operator.name in (*DROPOUTS, _MASK) or call is None:
             return operator.results[0]
-        made = [one for one in self.captured.operators if one.place.annotations.get(CALL) == call]
-        return made[-1].results[0]
+        operators = [other for other in self.captured.operators if other.place.annotations.get(CALL) == call]
+        return operators[-1].results[0]
 
     def _observed_tensor(self, one: Observed) -> tuple[Tensor, Value, Spot]:
         kind, _, number = one.tensor.partition(" ")
@@ -154,13 +154,13 @@ def _keeping_gradients(update: Update) -> Update:
     """An optimizer's step whose gradients become states too, which the host fetches."""
 
     def keep(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
-        kept = {
+        slopes = {
             f"{_PREFIX}{name}": poputil.duplicate(at.graph, slope, at.program, f"{name}/gradient")
             for name, (_, slope) in gradients.items()
         }
         updated = update(at, gradients)
-        first_values = {**updated.first_values, **dict.fromkeys(kept, 0.0)}
-        return Updated({**updated.states, **kept}, updated.rates, first_values)
+        first_values = {**updated.first_values, **dict.fromkeys(slopes, 0.0)}
+        return Updated({**updated.states, **slopes}, updated.rates, first_values)
 
     return keep
 

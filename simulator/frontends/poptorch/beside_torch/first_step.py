@@ -49,13 +49,13 @@ def checked_first_step(request: ModelRequest, place: Place, ran: Callable[[], Ra
     begun = time.perf_counter()
     with channel.tracepoint("checkFirstStep"):
         verdict, attempt = _guarded(lambda: _verdict(request, place))
-    seconds, whole = time.perf_counter() - begun, False
+    seconds, has_run = time.perf_counter() - begun, False
     try:
         yield
-        whole = True
+        has_run = True
     finally:
         begun = time.perf_counter()
-        if whole and attempt is not None and not verdict.differs:
+        if has_run and attempt is not None and not verdict.differs:
             with channel.tracepoint("checkFirstStep"):
                 verdict, _ = _guarded(lambda: (_beside(verdict, attempt.beside(ran())), None))
         seconds += time.perf_counter() - begun
@@ -74,13 +74,13 @@ def _guarded(check: Callable[[], tuple[Verdict, Attempt | None]]) -> tuple[Verdi
         return Verdict(f"is not checked: {type(error).__name__}: {first_line(error)}"), None
 
 
-def _beside(verdict: Verdict, found: list[Difference]) -> Verdict:
+def _beside(verdict: Verdict, differences: list[Difference]) -> Verdict:
     """The verdict with what the executable that ran gives instead."""
-    if not found:
+    if not differences:
         return verdict
     return Verdict(
-        f"ran another program than it compiles to now, which differs: {found[0]}; remove the executable from the cache "
-        "or export it again",
+        f"ran another program than it compiles to now, which differs: {differences[0]}; remove the executable from the "
+        "cache or export it again",
         True,
     )
 

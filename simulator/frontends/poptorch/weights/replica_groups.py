@@ -6,7 +6,7 @@ replicas of a group. The groupings live with the parameters, as long as these do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,9 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from simulator.frontends.poptorch.enums import CommGroupType, VariableRetrievalMode
 from simulator.frontends.poptorch.errors import Error
+from simulator.poplibs import gcl
+from simulator.poplibs.gcl import CommGroup
+from simulator.poplibs.poputil import poplibs_error
 
 #: parameter -> (kind of its groups, replicas of a group, which replicas give its value)
 _groupings: Any = WeakIdKeyDictionary()
@@ -44,17 +47,26 @@ class Groupable:
         _groupings[self] = grouping
 
 
-def weight_groups(module: Any, replicas: int) -> dict[str, tuple[str, int]]:
-    """The weights of a module that differ between groups, as lowering names them. Raises Error for groups that do not
-    divide the replicas, and for a weight without a row for each."""
-    groups: dict[str, tuple[str, int]] = {}
+def comm_group(kind: CommGroupType, size: int) -> CommGroup:
+    """Groups of PopTorch as those of a collective."""
+    if kind is CommGroupType.NoGrouping:
+        return CommGroup(gcl.CommGroupType.CONSECUTIVE, 1)
+    return CommGroup(gcl.CommGroupType[kind.name.upper()], size)
+
+
+def weight_groups(module: Any, replicas: int) -> dict[str, CommGroup]:
+    """The weights of a module that differ between groups, with these. Raises Error for groups that do not divide the
+    replicas, and for a weight without a row for each."""
+    groups: dict[str, CommGroup] = {}
     for name, parameter in module.named_parameters(remove_duplicate=False):
         kind, size, mode = _groupings.get(parameter, (CommGroupType.All, 0, VariableRetrievalMode.OnePerGroup))
-        size = 1 if kind is CommGroupType.NoGrouping else size
-        if kind is CommGroupType.All or size == replicas:
+        group = comm_group(kind, size)
+        try:
+            size = group.size(replicas)
+        except poplibs_error as error:
+            raise Error(f"{name}.replicaGrouping: {error}") from error
+        if size == replicas:
             continue
-        if size < 1 or replicas % size:
-            raise Error(f"The groups of {size} replicas of {name} do not divide the replication factor {replicas}.")
         if mode is VariableRetrievalMode.AllReplicas and size > 1:
             raise Error(
                 f"{name} has {replicas // size} rows, one for each group, and cannot take the values of all {replicas} "
@@ -65,20 +77,20 @@ def weight_groups(module: Any, replicas: int) -> dict[str, tuple[str, int]]:
                 f"The weight {name} has the shape {list(parameter.shape)}; with groups of {size} of {replicas} "
                 f"replicas its first dimension is {replicas // size}, a row for each group."
             )
-        groups[name] = "orthogonal" if kind is CommGroupType.Orthogonal else "consecutive", size
+        groups[name] = group
     return groups
 
 
 @contextmanager
-def one_row_of_each(module: Any, names: Any) -> Iterator[None]:
+def one_row_of_each(module: Any, names: Iterable[str]) -> Iterator[None]:
     """The weights are the first of their rows while this is open."""
     weights = dict(module.named_parameters(remove_duplicate=False))
-    whole = {name: weights[name].data for name in names}
+    rows = {name: weights[name].data for name in names}
     with torch._C.DisableTorchFunctionSubclass():
         try:
-            for name, values in whole.items():
+            for name, values in rows.items():
                 weights[name].data = values[0]
             yield
         finally:
-            for name, values in whole.items():
+            for name, values in rows.items():
                 weights[name].data = values

@@ -83,7 +83,8 @@ def expanded_acts(graph: Graph, acts: Tensor, params: CanonicalConvParams) -> Te
     or else the batch (the channels of a gradient's activations)."""
     elements = _by_group(acts, params).view.element_numbers()
     zeros = rearrange.zeros(graph, acts.elementType(), _ZEROS)
-    axis = 1 if params.in_channels == 1 or _steps_by(elements, -1) > 1 == _steps_by(elements, 1) else -1
+    has_adjacent_batch = _steps_by(elements, 1) == 1 and _steps_by(elements, -1) > 1
+    axis = 1 if params.in_channels == 1 or has_adjacent_batch else -1
     dims = len(params.field)
     index, real = [], []
     for dim, one in enumerate(geometry(params)):

@@ -47,7 +47,7 @@ class CommGroupType(Enum):
 
 @dataclass(frozen=True)
 class CommGroup:
-    """Groups of `replicaGroupSize` replicas; 0 stands for all."""
+    """Groups of `replicaGroupSize` replicas, which ALL leaves out of account."""
 
     type: CommGroupType = CommGroupType.ALL
     replicaGroupSize: int = 0
@@ -65,6 +65,13 @@ class CommGroup:
         if self.type is CommGroupType.ORTHOGONAL:
             return [replica % (replicas // size) for replica in range(replicas)]
         return [replica // size for replica in range(replicas)]
+
+    def members(self, replicas: int) -> list[list[int]]:
+        """The replicas of each group."""
+        members: list[list[int]] = [[] for _ in range(replicas // self.size(replicas))]
+        for replica, group in enumerate(self.groups(replicas)):
+            members[group].append(replica)
+        return members
 
 
 #: the element-wise operator that combines the values of two replicas
@@ -115,47 +122,28 @@ def allReduceInPlaceCrossReplica(
     be written; `poplibs_error` for groups that do not divide the replicas, or whose size is no power of two."""
     check_options(options)
     replicas = graph.getReplicationFactor()
-    if group is not None and group.size(replicas) < replicas:
-        _within_groups(graph, data, op, prog, debugContext, group.groups(replicas))
-        return
-    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
-    if op is CollectiveOperator.SQUARE_ADD:
-        unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
-    if replicas == 1:
-        return
-    received = graph.clone(data, (call, "received"))
-    if replicas & (replicas - 1):
-        _along_a_tree(graph, data, received, op, prog, call)
-    else:
-        for distance in (1 << k for k in range(replicas.bit_length() - 1)):
-            partners = {replica: replica ^ distance for replica in range(replicas)}
-            prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
-            binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
-    if op is CollectiveOperator.MEAN:
-        binary(graph, "MULTIPLY", data, 1 / replicas, prog, (call, "mean"), in_place=True)
-    prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
-
-
-def _within_groups(
-    graph: Graph, data: Tensor, op: CollectiveOperator, prog: Sequence, debugContext: Context, groups: list[int]
-) -> None:
-    """Partners of one group swap whole tensors, in log2 rounds of its size."""
-    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
-    members = [[replica for replica, one in enumerate(groups) if one == group] for group in range(max(groups) + 1)]
-    size = len(members[0])
-    if size & (size - 1):
+    groups = (group or CommGroup()).members(replicas)
+    size = len(groups[0])
+    is_power_of_two = not size & (size - 1)
+    if size < replicas and not is_power_of_two:
         raise poplibs_error(f"A collective over groups of {size} replicas is not simulated; take a power of two.")
+    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
     if op is CollectiveOperator.SQUARE_ADD:
         unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
     if size == 1:
         return
     received = graph.clone(data, (call, "received"))
-    for distance in (1 << k for k in range(size.bit_length() - 1)):
-        partners = {row[place]: row[place ^ distance] for row in members for place in range(size)}
-        prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
-        binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
+    if is_power_of_two:
+        for distance in (1 << k for k in range(size.bit_length() - 1)):
+            partners = {members[n]: members[n ^ distance] for members in groups for n in range(size)}
+            prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
+            binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
+    else:
+        _along_a_tree(graph, data, received, op, prog, call)
     if op is CollectiveOperator.MEAN:
         binary(graph, "MULTIPLY", data, 1 / size, prog, (call, "mean"), in_place=True)
+    if size == replicas:
+        prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
 
 
 def check_options(options: Options) -> None:

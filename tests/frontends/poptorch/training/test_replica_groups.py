@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,3 +86,22 @@ def test_groups_of_a_compiled_model_stay_as_they_are() -> None:
     with pytest.raises(poptorch.Error, match="a number of replicas of a group, not 'two'"):
         model.W.replicaGrouping(CommGroupType.NoGrouping, "two", ONE)
     model.destroy()
+
+
+def test_groups_that_do_not_divide_the_replicas_are_refused() -> None:
+    model = poptorch.inferenceModel(_Product(torch.randn(2, 6)), options(replicationFactor=4))
+    model.W.replicaGrouping(CommGroupType.Consecutive, 3, ONE)
+    with pytest.raises(poptorch.Error, match=r"W\.replicaGrouping: Groups of 3 replicas do not divide 4 replicas\."):
+        model(torch.randn(4, 6))
+
+
+def test_an_exported_model_keeps_its_groups(tmp_path: Path) -> None:
+    weight, x, file = torch.randn(2, 6), torch.randn(4, 6), tmp_path / "product.poptorch"
+    model = poptorch.inferenceModel(_Product(weight), options(replicationFactor=4))
+    model.W.replicaGrouping(CommGroupType.Orthogonal, 2, ONE)
+    model.compileAndExport(file, x, export_model=False)
+    model.destroy()
+    loaded = poptorch.inferenceModel(_Product(weight), options(replicationFactor=4))
+    loaded.loadExecutable(file)
+    torch.testing.assert_close(loaded(x)[0], (x * weight.repeat(2, 1)).sum(1), rtol=1e-5, atol=1e-6)
+    loaded.destroy()
