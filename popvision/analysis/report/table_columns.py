@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from popvision.analysis.report.figure import Figure, Table, Unit, Values
-from popvision.analysis.report.figure_titles import TITLES, FigureTitle, column_of
+from popvision.analysis.report.figure_titles import TITLES, column_of
+from popvision.analysis.report.titles.figure_title import FigureTitle
 
 #: Unit -> its name in words. A unit that is not listed needs none: ids, names, counts.
 UNIT_WORDS: dict[Unit, str] = {

@@ -48,7 +48,6 @@ from popvision.analysis.programs.table import program_table, program_tiles
 from popvision.analysis.report.figure import Figure, Table, Unit, headings, least_certain, table_of, with_changes
 from popvision.analysis.report.figure_titles import (
     TITLES,
-    FigureTitle,
     UnknownFigureError,
     field_of,
     figure_title,
@@ -58,6 +57,7 @@ from popvision.analysis.report.figure_titles import (
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import Where, target_of
+from popvision.analysis.report.titles.figure_title import FigureTitle
 from popvision.analysis.source_code.lines import file_table, line_table
 from popvision.questions import QUESTIONS
 from tests.analysis.memory.memory_case import make_case, write_case

@@ -1,0 +1,1 @@
+"""The catalogue of figures: title, help, formula and export name of each column, a module a subject."""
