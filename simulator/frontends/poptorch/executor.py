@@ -20,7 +20,7 @@ from simulator.frontends.fitting import memory_error_text
 from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.poptorch import exported, performance
 from simulator.frontends.poptorch.beside_torch.attempt import Place
-from simulator.frontends.poptorch.beside_torch.comparison import Ran
+from simulator.frontends.poptorch.beside_torch.comparison import CallResults
 from simulator.frontends.poptorch.beside_torch.first_step import checked_first_step
 from simulator.frontends.poptorch.beside_torch.optimizer_step import UsersOptimizer
 from simulator.frontends.poptorch.compiled_model import (
@@ -113,7 +113,11 @@ class PoplarExecutor:
             optimizer = UsersOptimizer(self._values.optimizer, self._values.described, names, states)
         place = Place(self._connection.target, self._input_groups, self._seed, optimizer)
         request = self._asked or self._request(arguments)
-        return checked_first_step(request, place, lambda: Ran(program.outputs, program.fetch_weights()), self.channel)
+
+        def results() -> CallResults:
+            return CallResults(program.outputs, program.fetch_weights())
+
+        return checked_first_step(request, place, results, self.channel)
 
     def _run(self, arguments: BoundArguments) -> Any:
         program = self._need_program()

@@ -78,9 +78,8 @@ class DeviceProgram:
 
     def first_states(self) -> Mapping[str, AnyArray]:
         """The optimizer's states that the host sent last, before any those that a program begins with."""
-        grouped = self._groups
         return {
-            name: self._sent[name][self._first(name)] if name in grouped else self._sent[name].copy()
+            name: self._sent[name][self._first(name)] if name in self._groups else self._sent[name].copy()
             for name in self.interface.states
         }
 

@@ -14,7 +14,7 @@ from simulator.frontends.capture.operators import is_users
 from simulator.frontends.captured import Operator, Program, Value, operators_within
 from simulator.frontends.poptorch.beside_torch import comparison
 from simulator.frontends.poptorch.beside_torch.calls import CALL, CallNumbers, CapturedCalls, watching
-from simulator.frontends.poptorch.beside_torch.comparison import HALF_SHARE, Difference, Pair, Ran
+from simulator.frontends.poptorch.beside_torch.comparison import HALF_SHARE, CallResults, Difference, Pair
 from simulator.frontends.poptorch.beside_torch.device_step import (
     Call,
     DeviceStep,
@@ -108,9 +108,9 @@ class Attempt:
         rounded = len(apart) - len(differing)
         return Compared([*pairs, *updates], [*differing, *comparison.differences(updates, share)], rounded, left_out)
 
-    def beside(self, ran: Ran) -> list[Difference]:
+    def beside(self, results: CallResults) -> list[Difference]:
         """What differs between this program, compiled now, and the executable that ran the user's first call."""
-        pairs = comparison.executable_pairs(self._device, ran, self._request.settings)
+        pairs = comparison.executable_pairs(self._device, results, self._request.settings)
         several = self._request.settings.iterations > 1
         return comparison.differences(pairs, HALF_SHARE if several else self._share)
 

@@ -76,7 +76,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Ran:
+class CallResults:
     """What the user's executable gave in its first call: buffers of its outputs, and weights and buffers afterwards."""
 
     outputs: list[Any]
@@ -130,17 +130,17 @@ def _gradients(device: DeviceStep, eager: EagerStep) -> list[Pair]:
     return pairs
 
 
-def executable_pairs(device: DeviceStep, ran: Ran, settings: Settings) -> list[Pair]:
+def executable_pairs(device: DeviceStep, results: CallResults, settings: Settings) -> list[Pair]:
     """The executable's results beside those of the program compiled now. Weights whose gradient is nothing but
     rounding count as equal, since an optimizer may move them either way."""
     pairs = []
     if not settings.synthetic_data:
-        for number, (name, buffer) in enumerate(zip(device.program.output_names, ran.outputs, strict=True)):
+        for number, (name, buffer) in enumerate(zip(device.program.output_names, results.outputs, strict=True)):
             sent = np.stack([values for part in (device.outputs, *device.later_outputs) for values in part[number]])
             turns = sent.reshape(len(sent) // settings.replicas, settings.replicas, *sent.shape[1:])
             pairs.append(Pair("result", name, buffer, _sent_turns(turns, settings).reshape(buffer.shape)))
     largest = max((abs(one).max() for one in device.gradients.values() if one.size), default=0.0)
-    for name, values in ran.weights.items():
+    for name, values in results.weights.items():
         before, after = device.weights[name].astype(np.float64), device.last[name].astype(np.float64)
         changed = values.astype(np.float64)
         if name in device.gradients:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from simulator.frontends.poptorch.beside_torch.attempt import Attempt, Compared, EagerError, Place, first_line
-from simulator.frontends.poptorch.beside_torch.comparison import Difference, Ran, relative
+from simulator.frontends.poptorch.beside_torch.comparison import CallResults, Difference, relative
 from simulator.frontends.poptorch.beside_torch.eager_step import copied, quiet, untouched_randomness
 from simulator.frontends.poptorch.compiled_model import ModelRequest
 from simulator.frontends.poptorch.environment import check_of_first_step
@@ -36,10 +36,12 @@ class Verdict:
 
 
 @contextmanager
-def checked_first_step(request: ModelRequest, place: Place, ran: Callable[[], Ran], channel: Channel) -> Iterator[None]:
+def checked_first_step(
+    request: ModelRequest, place: Place, results: Callable[[], CallResults], channel: Channel
+) -> Iterator[None]:
     """Compare a model's first step with eager torch, where POPVISION_CHECK says so, and what is done while this is
-    open, the first call of the user's executable, with the program as it compiles now. `ran` tells what it gave,
-    `channel` is that of the host trace.
+    open, the first call of the user's executable, with the program as it compiles now. `results` are what it
+    gave, `channel` is that of the host trace.
 
     Raises SystemExit(4) for a difference where the variable says "fail", and ValueError for an unknown value of it."""
     chosen = check_of_first_step()
@@ -57,7 +59,7 @@ def checked_first_step(request: ModelRequest, place: Place, ran: Callable[[], Ra
         begun = time.perf_counter()
         if has_run and attempt is not None and not verdict.differs:
             with channel.tracepoint("checkFirstStep"):
-                verdict, _ = _guarded(lambda: (_beside(verdict, attempt.beside(ran())), None))
+                verdict, _ = _guarded(lambda: (_beside(verdict, attempt.beside(results())), None))
         seconds += time.perf_counter() - begun
         name = f"{'training' if request.training else 'inference'} step of {type(request.module).__name__}"
         print(f"popvision check: the {name} {verdict.text} ({seconds:.1f} s).", file=sys.stderr, flush=True)
@@ -117,8 +119,8 @@ def _compared(attempt: Attempt, left_out: str, locates: bool = True) -> Verdict:
         return Verdict(f"differs from eager torch, which raises {error}", True)
     except LookupError as error:
         return Verdict(f"differs from eager torch: {error}", True)
+    left_out += compared.left_out
     if not compared.found:
-        left_out += compared.left_out
         return Verdict(f"agrees with eager torch{left_out}: {_agreement(compared, attempt.share)}")
     locates = locates and compared.found[0].pair.kind != "update"
     place = attempt.location(compared.found) if locates else None

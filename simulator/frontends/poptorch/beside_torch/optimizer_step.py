@@ -39,12 +39,11 @@ class UsersOptimizer:
 
     def pairs(self, device: DeviceStep) -> list[Pair]:
         """The change of each weight on the device and by torch's optimizer. Raises NotInTorchError."""
-        stepped = self._step(device)
         pairs = []
-        for name, after in stepped.items():
-            before, there = device.weights[name], device.stepped[name]
-            least = rounding_of(before)
-            pairs.append(Pair("update", name, _change(before, there)[None], _change(before, after)[None], least))
+        for name, in_torch in self._step(device).items():
+            before, after = device.weights[name], device.stepped[name]
+            changes = _change(before, after)[None], _change(before, in_torch)[None]
+            pairs.append(Pair("update", name, *changes, rounding_of(before)))
         return pairs
 
     @property

@@ -11,6 +11,7 @@ import torch.utils.data
 from simulator.frontends.poptorch.data.data_accessor import AsynchronousDataAccessor
 from simulator.frontends.poptorch.enums import DataLoaderMode
 from simulator.frontends.poptorch.errors import OptionError
+from simulator.frontends.poptorch.host_inputs import input_groups
 from simulator.frontends.poptorch.logging import logger
 from simulator.frontends.poptorch.option_group import checked_count
 from simulator.frontends.poptorch.options import Options
@@ -210,8 +211,6 @@ class Share(torch.utils.data.Dataset):
 def _combined(options: Options, batch_size: int | None) -> int | None:
     if batch_size is None:
         return None
-    replicas, group = options.replication_factor, options.input_group_size
-    if replicas % group:
-        raise OptionError(f"inputReplicaGrouping's size {group} does not divide the replication factor {replicas}.")
-    steps = int(options.device_iterations) * (replicas // group) * int(options.Training.gradient_accumulation)
+    groups = max(input_groups(options)) + 1
+    steps = int(options.device_iterations) * groups * int(options.Training.gradient_accumulation)
     return checked_count("DataLoader's batch_size", batch_size) * steps

@@ -105,18 +105,18 @@ class ConvParams:
         outputTransform: OptionalOutput = None,
     ) -> None: ...
     def __init__(self, *arguments: Any, **named: Any) -> None:
-        given = match("ConvParams", _FORMS, arguments, named)
-        self.inputType: Type = given["dataType"] if "dataType" in given else given["inputType"]
-        self.outputType: Type = given.get("outputType", self.inputType)
-        self.batchSize = int(given["batchSize"])
-        self.inputFieldShape = [int(n) for n in given["inputFieldShape"]]
-        self.kernelShape = [int(n) for n in given["kernelShape"]]
-        self.inputChannels, self.outputChannels = int(given["inputChannels"]), int(given["outputChannels"])
-        self.numConvGroups = int(given["numConvGroups"])
+        values = match("ConvParams", _FORMS, arguments, named)
+        self.inputType: Type = values["dataType"] if "dataType" in values else values["inputType"]
+        self.outputType: Type = values.get("outputType", self.inputType)
+        self.batchSize = int(values["batchSize"])
+        self.inputFieldShape = [int(n) for n in values["inputFieldShape"]]
+        self.kernelShape = [int(n) for n in values["kernelShape"]]
+        self.inputChannels, self.outputChannels = int(values["inputChannels"]), int(values["outputChannels"])
+        self.numConvGroups = int(values["numConvGroups"])
         dims = len(self.inputFieldShape)
-        self.inputTransform: InputTransform = _filled(given["inputTransform"] or InputTransform(), dims)
-        self.kernelTransform: InputTransform = _filled(given["kernelTransform"] or InputTransform(), dims)
-        self.outputTransform: OutputTransform = _filled(given["outputTransform"] or OutputTransform(), dims)
+        self.inputTransform: InputTransform = _filled(values["inputTransform"] or InputTransform(), dims)
+        self.kernelTransform: InputTransform = _filled(values["kernelTransform"] or InputTransform(), dims)
+        self.outputTransform: OutputTransform = _filled(values["outputTransform"] or OutputTransform(), dims)
         self.validate()
 
     def __repr__(self) -> str:
