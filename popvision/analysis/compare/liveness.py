@@ -144,11 +144,11 @@ def cycles_pair(
     """A row per index: liveness_index, target_liveness_index, step, and of either side longest_cycles, mean_cycles and
     balance."""
     partner = match_indices(source, target, by)
-    there = partner[list(indices)]
+    partners = partner[list(indices)]
     ids = ("liveness_index", "step", "longest_cycles", "mean_cycles", "balance")
     return join(
         cycles_table(source, indices, tiles[0]).select(ids),
-        cycles_table(target, there[there >= 0].tolist(), tiles[1]).select(ids),
+        cycles_table(target, partners[partners >= 0].tolist(), tiles[1]).select(ids),
         "liveness_index",
         pairs_of(partner, len(liveness(target).program)),
     )

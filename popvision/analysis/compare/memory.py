@@ -127,8 +127,8 @@ def compared_details(pair: DetailsPair) -> Table:
     figures = [Figure("path", "text", [row.key for row in either])]
     figures.append(Figure("memory", "text", [row.label for row in either]))
     for column, place in enumerate(pair.columns):
-        for at, side in enumerate(SIDES):
-            values = [None if (row := both[at]) is None else row.values[column] for both in pair.rows]
+        for number, side in enumerate(SIDES):
+            values = [None if (row := both[number]) is None else row.values[column] for both in pair.rows]
             numbers = np.array([np.nan if value is None else value for value in values], float)
             figures.append(Figure("size_bytes", "bytes", numbers, place, side))
     return Table("memory_details", figures)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import html
 from dash.development.base_component import Component
 
@@ -59,9 +57,8 @@ def difference_content(context: ViewContext) -> Component:
         scope += f". {len(difference) - len(rows):,} paths with smaller differences are not listed"
     if len(target_keys(context.params)) > 1:
         scope += ". Further targets of the address are not compared"
-    records: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
     columns = measured_columns(target if target.samples else context.trace, COLUMNS)
-    table = data_table("tl-difference-table", records, columns, name="difference", height="100%")
+    table = data_table("tl-difference-table", frame, columns, name="difference", height="100%")
     both = both_link(context, target_keys(context.params)[0])
     line = html.Div([scope + ". ", both], className="tl-scope")
     drawing = html.Details(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dash import html
 from dash.development.base_component import Component
@@ -42,7 +42,8 @@ def kernel_column(name: str) -> Column:
     title, kind = _COLUMNS.get(name, (f"{name.removesuffix('_us').capitalize()} µs", "decimal"))
     missing = "The trace has no occupancy of these kernels" if name == "occupancy_percent" else ""
     is_text = name in ("label", "kind")
-    width = {"label": 420, "kind": 130}.get(name, 115)
+    # wide enough for the title beside its filter
+    width = {"label": 420, "kind": 130}.get(name, max(115, 10 * len(title) + 10))
     return Column(name, title, kind, "" if is_text else FORMULAS.get(name, ""), width=width, missing=missing)
 
 
@@ -62,7 +63,6 @@ def kernels_content(source: HostTrace) -> Component:
             continue
         if len(frame) > MOST_ROWS:
             parts.append(html.P(f"The first {MOST_ROWS:,} of {len(frame):,} rows, by time.", className="tl-scope"))
-        rows: list[dict[str, Any]] = frame.head(MOST_ROWS).to_dict("records")  # type: ignore[assignment]
         columns = [kernel_column(name) for name in frame.columns]
-        parts.append(data_table(f"tl-{question}", rows, columns, name=question))
+        parts.append(data_table(f"tl-{question}", frame.head(MOST_ROWS), columns, name=question))
     return html.Div(parts, className="tl-kernels")
