@@ -6,8 +6,8 @@ hand. Enumerations, handles and the structs of PopLibs get the tables by which t
 which they are thrown.
 
 What C++ returns through pointers and references stands behind the result in Python: `/*out*/` behind a parameter says
-that Python does not take it, `/*inout*/` that it does, `/*wanted*/` that Python's last argument is whether the pointer
-is not null. A `std::vector &` is a list that Python changes.
+that Python does not take it, `/*inout*/` that it does, `/*wanted*/` that it takes behind all others whether the
+pointer is not null. A `std::vector &` is a list that Python changes.
 
 The headers are read by their shape, not by a C++ parser: one declaration per statement, attributes and macros as the
 headers here use them.

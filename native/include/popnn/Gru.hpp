@@ -66,13 +66,13 @@ GruWeights createWeights(POPNN_CREATE);
 poplar::Tensor gruFwd(poplar::Graph &graph, const GruParams &params, const poplar::Tensor &stateInit,
                       const poplar::Tensor &in, const GruWeights &weights, poplar::Tensor *intermediates /*wanted*/,
                       poplar::program::Sequence &fwdProg, POPNN_REST);
-/// The gradient of the initial output; `inputGrad` receives that of the input unless it is null, `bwdIntermediates` what
-/// gruWU needs.
+/// The gradient of the initial output; `inputGrad` receives that of the input, `bwdIntermediates` what gruWU needs; where
+/// one is null, nothing computes it.
 poplar::Tensor gruBwd(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
                       const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediatesSeq,
                       const GruWeights &weights, const poplar::Tensor &fwdInputSeq, const poplar::Tensor &fwdOutput,
-                      const poplar::Tensor &gradLayerNext, poplar::Tensor *inputGrad /*out*/,
-                      poplar::Tensor *bwdIntermediates /*out*/, POPNN_REST);
+                      const poplar::Tensor &gradLayerNext, poplar::Tensor *inputGrad /*wanted*/,
+                      poplar::Tensor *bwdIntermediates /*wanted*/, POPNN_REST);
 /// The gradients of the weights.
 GruWeights gruWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
                  const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
@@ -82,7 +82,7 @@ GruWeights gruWU(poplar::Graph &graph, const GruParams &params, poplar::program:
 poplar::Tensor gruBwdWithWU(poplar::Graph &graph, const GruParams &params, poplar::program::Sequence &prog,
                             const poplar::Tensor &fwdOutputInit, const poplar::Tensor &fwdIntermediates,
                             const GruWeights &weights, const poplar::Tensor &input, const poplar::Tensor &output,
-                            const poplar::Tensor &outputGrad, poplar::Tensor *inputGrad /*out*/,
+                            const poplar::Tensor &outputGrad, poplar::Tensor *inputGrad /*wanted*/,
                             GruWeights &weightsGrad /*out*/, POPNN_REST);
 
 } // namespace gru

@@ -87,18 +87,18 @@ inline poplar::Tensor lstmFwd(poplar::Graph &graph, const LstmParams &params, po
       .first;
 }
 
-/// The gradient of the initial state. `lastCellStateGrad` may be null; `inputGrad` receives the gradient of the input
-/// unless it is null, `bwdIntermediates` what lstmWU needs.
+/// The gradient of the initial state. `lastCellStateGrad` may be null; `inputGrad` receives the gradient of the input,
+/// `bwdIntermediates` what lstmWU needs; where one is null, nothing computes it.
 LstmState lstmBwd(POPNN_FORWARD, const LstmWeights &weights, const poplar::Tensor &input, const poplar::Tensor &output,
                   const poplar::Tensor &outputGrad, const poplar::Tensor *lastCellStateGrad,
-                  poplar::Tensor *inputGrad /*out*/, poplar::Tensor *bwdIntermediates /*out*/, POPNN_REST);
+                  poplar::Tensor *inputGrad /*wanted*/, poplar::Tensor *bwdIntermediates /*wanted*/, POPNN_REST);
 /// The gradients of the weights.
 LstmWeights lstmWU(POPNN_FORWARD, const poplar::Tensor &bwdIntermediates, const LstmWeights &weights,
                    const poplar::Tensor &input, const poplar::Tensor &output, POPNN_REST);
 /// Both; the gradients of the weights go to `weightsGrad`.
 LstmState lstmBwdWithWU(POPNN_FORWARD, const LstmWeights &weights, const poplar::Tensor &input,
                         const poplar::Tensor &output, const poplar::Tensor &outputGrad,
-                        const poplar::Tensor *lastCellStateGrad, poplar::Tensor *inputGrad /*out*/,
+                        const poplar::Tensor *lastCellStateGrad, poplar::Tensor *inputGrad /*wanted*/,
                         LstmWeights &weightsGrad /*out*/, POPNN_REST);
 
 } // namespace lstm

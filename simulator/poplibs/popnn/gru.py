@@ -149,8 +149,11 @@ def gruBwd(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
-) -> tuple[Tensor, Tensor | None, Tensor]:
+    inputGrad: bool = True,
+    bwdIntermediates: bool = True,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """(gradient of the initial state; of the input, None without `calcInputGradients`; the values that `gruWU` needs).
+    Without `inputGrad` or `bwdIntermediates`, C++'s null pointers, that result is None and nothing computes it.
 
     `gradLayerNext` has the shape of the output of `gruFwd`. Raises `poplibs_error` for shapes that do not fit."""
     _check("gruBwd", params, fwdOutputInit, fwdInputSeq, weights, fwdOutput, gradLayerNext)
@@ -167,7 +170,8 @@ def gruBwd(
     previous = shift_sequence(graph, outputs, fwdOutputInit, prog, call)
     layer.arrange_backward(prog)
     forward = layer.input_weights.transpose()
-    if params.calcInputGradients:
+    inputGrad = inputGrad and params.calcInputGradients
+    if inputGrad:
         forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
     sequences: dict[str, Tensor] = {}
 
@@ -179,16 +183,17 @@ def gruBwd(
         saved = at_step(graph, fwdIntermediatesSeq, counter, step, call)
         units, back = layer.step_back(saved, at_step(graph, previous, counter, step, call), slope, step)
         step.add(Copy(back, slope, False, (call, "outputGrad")))
-        rows = concat([t.expand([0]) for t in units])
-        sequences["units"] = put_step(graph, sequences.get("units"), rows, counter, params.timeSteps, step, call)
-        if params.calcInputGradients:
+        if bwdIntermediates:
+            rows = concat([t.expand([0]) for t in units])
+            sequences["units"] = put_step(graph, sequences.get("units"), rows, counter, params.timeSteps, step, call)
+        if inputGrad:
             flat = concat([units[unit.value] for unit in params.cellOrder], 1)
             product = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
             sequences["input"] = put_step(graph, sequences.get("input"), product, counter, params.timeSteps, step, call)
         return step
 
     prog.add(loop_backwards(graph, params.timeSteps, body, call))
-    return slope, sequences.get("input"), sequences["units"]
+    return slope, sequences.get("input"), sequences.get("units")
 
 
 def gruWU(
@@ -242,11 +247,14 @@ def gruBwdWithWU(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
+    inputGrad: bool = True,
 ) -> tuple[Tensor, Tensor | None, GruWeights]:
     """`gruBwd` and `gruWU`: (gradient of the initial state, of the input, of the weights)."""
     first, saved = fwdOutputInit, fwdIntermediates
     last = debugContext, options, planningCache
-    state, slope, units = gruBwd(graph, params, prog, first, saved, weights, input, output, outputGrad, *last)
+    operands = first, saved, weights, input, output, outputGrad
+    state, slope, units = gruBwd(graph, params, prog, *operands, *last, inputGrad)
+    assert units is not None
     return state, slope, gruWU(graph, params, prog, first, saved, units, weights, input, output, *last)
 
 

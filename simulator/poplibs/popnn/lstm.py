@@ -165,8 +165,11 @@ def lstmBwd(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
-) -> tuple[LstmState, Tensor | None, Tensor]:
+    inputGrad: bool = True,
+    bwdIntermediates: bool = True,
+) -> tuple[LstmState, Tensor | None, Tensor | None]:
     """(gradient of the initial state; of the input, None without `calcInputGradients`; the values that `lstmWU` needs).
+    Without `inputGrad` or `bwdIntermediates`, C++'s null pointers, that result is None and nothing computes it.
 
     `outputGrad` has the shape of the output of `lstmFwd`."""
     _check("lstmBwd", params, input, weights)
@@ -188,7 +191,8 @@ def lstmBwd(
         outputGrad = align_steps(graph, outputGrad, prog, call)
     feedback = layer.arrange(layer.output_weights.transpose(), params.batchSize, "bwd/outputWeights", prog)
     forward = layer.input_weights.transpose()
-    if params.calcInputGradients:
+    inputGrad = inputGrad and params.calcInputGradients
+    if inputGrad:
         forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
     made: dict[str, Tensor] = {}
 
@@ -199,17 +203,18 @@ def lstmBwd(
             popops.addInPlace(graph, out_slope, upstream, step, (call, "outputGrad"))
         kept = at_step(graph, fwdIntermediates, counter, step, call)
         units = layer.back(kept, out_slope, cell_slope, step)
-        made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
+        if bwdIntermediates:
+            made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
         flat = flatten_units(units)
         back = layer.multiply(flat, feedback, "bwd/outputGrad", "TRAINING_BWD", step)
         step.add(Copy(back, out_slope, False, (call, "outputGrad")))
-        if params.calcInputGradients:
+        if inputGrad:
             found = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
             made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
         return step
 
     prog.add(loop_backwards(graph, params.timeSteps, body, call))
-    return LstmState(out_slope, cell_slope), made.get("input"), made["units"]
+    return LstmState(out_slope, cell_slope), made.get("input"), made.get("units")
 
 
 def lstmWU(
@@ -258,6 +263,7 @@ def lstmBwdWithWU(
     debugContext: Context = "",
     options: Options = None,
     planningCache: Cache = None,
+    inputGrad: bool = True,
 ) -> tuple[LstmState, Tensor | None, LstmWeights]:
     """`lstmBwd` and `lstmWU`: (gradient of the initial state, of the input, of the weights)."""
     last = debugContext, options, planningCache
@@ -273,7 +279,9 @@ def lstmBwdWithWU(
         outputGrad,
         lastCellStateGrad,
         *last,
+        inputGrad,
     )
+    assert units is not None
     found = lstmWU(graph, params, prog, fwdStateInit, fwdIntermediates, units, weights, input, output, *last)
     return state, slope, found
 

@@ -59,6 +59,11 @@ void lstm(Results &results) {
   const popnn::lstm::LstmWeights deltas =
       popnn::lstm::lstmWU(graph, params, prog, state, kept, units, weights, in, out.first, "update", OPTIONS);
   results.read("lstmWU", concat({deltas.inputWeights.flatten(), deltas.outputWeights.flatten(), deltas.biases.flatten()}));
+  const unsigned before_state = graph.getNumVertices();
+  const popnn::lstm::LstmState state_grad = popnn::lstm::lstmBwd(graph, params, prog, state, kept, weights, in, out.first,
+                                                                 slopes, &last, nullptr, nullptr, "state", OPTIONS);
+  results.read("lstmBwd of the state alone", state_grad.getAsTensor());
+  results.number("vertices of lstmBwd of the state alone", graph.getNumVertices() - before_state);
   popnn::lstm::LstmWeights both;
   popnn::lstm::lstmBwdWithWU(graph, params, prog, state, kept, weights, in, out.first, slopes, nullptr, &second_grad, both);
   results.read("lstmBwdWithWU", concat({second_grad.flatten(), both.inputWeights.flatten(), both.biases.flatten()}));
@@ -88,6 +93,10 @@ void gru(Results &results) {
   results.read("gruBwd", concat(back.flatten(), input_grad.flatten()));
   const popnn::gru::GruWeights deltas = popnn::gru::gruWU(graph, params, prog, state, kept, units, weights, in, out);
   results.read("gruWU", concat({deltas.inputWeights.flatten(), deltas.outputWeights.flatten(), deltas.biases.flatten()}));
+  const unsigned before_state = graph.getNumVertices();
+  results.read("gruBwd of the state alone",
+               popnn::gru::gruBwd(graph, params, prog, state, kept, weights, in, out, slopes, nullptr, nullptr));
+  results.number("vertices of gruBwd of the state alone", graph.getNumVertices() - before_state);
   popnn::gru::GruWeights both;
   popnn::gru::gruBwdWithWU(graph, params, prog, state, kept, weights, in, out, slopes, &second_grad, both);
   results.read("gruBwdWithWU", concat({second_grad.flatten(), both.inputWeights.flatten(), both.biases.flatten()}));

@@ -60,6 +60,13 @@ def _lstm(results: Results) -> None:
     results.read("lstmBwd", poplar.concat([back.output, back.cellState, slope.flatten(0, 2).slice(0, 2, 1)]))
     deltas = lstm.lstmWU(graph, params, prog, state, kept, units, weights, source, out, "update", OPTIONS)
     results.read("lstmWU", _flat(*deltas))
+    before = graph.getNumVertices()
+    back, *others = lstm.lstmBwd(
+        graph, params, prog, *forward, last, "state", OPTIONS, inputGrad=False, bwdIntermediates=False
+    )
+    assert others == [None, None]
+    results.read("lstmBwd of the state alone", back.getAsTensor())
+    results.number("vertices of lstmBwd of the state alone", graph.getNumVertices() - before)
     _, slope, both = lstm.lstmBwdWithWU(graph, params, prog, *forward)
     results.read("lstmBwdWithWU", _flat(slope, both.inputWeights, both.biases))
     results.number("lstm operands", 4 * IN * OUT + 4 * OUT * OUT * 100 + 4 * OUT * 10000)
@@ -86,6 +93,11 @@ def _gru(results: Results) -> None:
     results.read("gruBwd", _flat(back, slope))
     deltas = gru.gruWU(graph, params, prog, state, kept, units, weights, source, out)
     results.read("gruWU", _flat(*deltas))
+    before = graph.getNumVertices()
+    state_grad, *others = gru.gruBwd(graph, params, prog, *forward, inputGrad=False, bwdIntermediates=False)
+    assert others == [None, None]
+    results.read("gruBwd of the state alone", state_grad)
+    results.number("vertices of gruBwd of the state alone", graph.getNumVertices() - before)
     _, slope, both = gru.gruBwdWithWU(graph, params, prog, *forward)
     results.read("gruBwdWithWU", _flat(slope, both.inputWeights, both.biases))
     results.number("gru operands", 3 * IN * OUT + 3 * OUT * OUT * 100 + 3 * 2 * OUT * 10000)
