@@ -94,9 +94,10 @@ def test_hardware_takes_the_path_of_the_ipu_and_models_the_other(device: Any, ca
         ('asm volatile("" "setzi $m0, 1\\n" "br $m0" ::);', r"stream:15: error: inline assembly 'setzi \$m0, 1'"),
         ("out[6] = __builtin_ipu_get_scount_l();", "codelets cannot read the tile's cycle counter"),
         ("out[6] = __builtin_ipu_f16v4hihoamp(in[0]);", "'__builtin_ipu_f16v4hihoamp' was not declared"),
+        ("__builtin_ipu_f32v2gina(x[0], 3);", "codelets can read accumulators with index 0 here"),
         ("__builtin_ipu_uput(1.0f, 0x77);", "codelets can write .TAS and .FP_CLR here"),
     ],
-    ids=["assembly", "raw text", "joined strings", "counter", "AMP", "register"],
+    ids=["assembly", "raw text", "joined strings", "counter", "AMP", "index", "register"],
 )
 def test_what_is_not_covered_takes_the_other_path_and_is_said(device: Any, capsys: Any, more: str, reason: str) -> None:
     text = source(more).replace("#include <ipu_vector_math>", "#include <ipu_intrinsics>")

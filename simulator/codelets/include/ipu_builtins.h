@@ -103,7 +103,8 @@ inline void write_register(int low, int value) { write_register(low, bits_of<flo
   })
 #define __builtin_ipu_uputf(value, index) __builtin_ipu_uput(static_cast<float>(value), index)
 
-/* Accumulators: what each does is published with the software model of them in graphcore-research's tessellate-ipu. */
+/* Accumulators: what each does is published with the software model of them in graphcore-research's tessellate-ipu,
+   which also says that the hardware does not use the last argument of aop. */
 inline float2 __builtin_ipu_f32v2axpy(float2 y, float2 x) {
   float *sums = popvision::arithmetic.accumulators;
   const float2 before = {sums[0], sums[2]};
@@ -118,8 +119,9 @@ inline void __builtin_ipu_f32v2aop(float2 x, float2 y, int) {
   sums[4] += x[0] * y[1];
   sums[6] += x[1] * y[1];
 }
-inline float2 __builtin_ipu_f32v2gina(float2 value, int) {
-  float *sums = popvision::arithmetic.accumulators;
+namespace popvision {
+inline float2 shift_accumulators(float2 value) {
+  float *sums = arithmetic.accumulators;
   const float2 before = {sums[0], sums[2]};
   for (int i = 4; i < 16; i += 4) {
     sums[i - 4] = sums[i];
@@ -129,7 +131,13 @@ inline float2 __builtin_ipu_f32v2gina(float2 value, int) {
   sums[14] = value[1];
   return before;
 }
-inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu_f32v2gina(value, index); }
+}  // namespace popvision
+#define __builtin_ipu_f32v2gina(value, index)                                                                    \
+  ({                                                                                                             \
+    static_assert((index) == 0, "codelets can read accumulators with index 0 here");                             \
+    popvision::shift_accumulators(value);                                                                        \
+  })
+#define __builtin_ipu_gina(value, index) __builtin_ipu_f32v2gina(value, index)
 
 /* A function of single elements for vectors of them, under its overloaded name and under that of each type. */
 #define POPVISION_OF_TYPE(NAME, TYPED, VECTOR, ELEMENT)                                                          \
