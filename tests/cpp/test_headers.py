@@ -17,11 +17,11 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from tests.cpp.building import ROOT
+from tests.cpp.building import HERE, ROOT
 
 INCLUDE = ROOT / "native" / "include"
 
-PROGRAMS = ROOT / "tests" / "cpp" / "programs"
+PROGRAMS = HERE / "programs"
 #: Names of simulator.poplar that stand elsewhere in C++: types of codelets, a module, a base class, marks of libraries.
 ELSEWHERE = {"VectorLayout", "VectorListLayout", "program", "RepeatWhile", "LibraryGroup"}
 POPLIBS = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl")
@@ -171,7 +171,7 @@ def test_the_table_of_the_documentation_names_the_headers_of_poplibs() -> None:
 
 
 def test_each_function_of_poplibs_is_called_by_a_program() -> None:
-    programs = [*(ROOT / "tests" / "cpp" / "programs").glob("*.cpp"), *(ROOT / "examples" / "cpp").glob("*.cpp")]
+    programs = [*PROGRAMS.glob("*.cpp"), *(ROOT / "examples" / "cpp").glob("*.cpp")]
     text = "".join(GENERATE.expanded(path.read_text(encoding="utf-8")) for path in sorted(programs))
     lost = []
     for header in _headers(POPLIBS):

@@ -9,9 +9,7 @@ import shutil
 from popvision.watch.compiled_program import CompiledRuns
 from popvision.watch.limits import Limits
 from popvision.watch.version import read_version
-from tests.cpp.building import HERE, ROOT
-
-LIBRARIES = ROOT / "build" / "cpp" / "lib"
+from tests.cpp.building import HERE
 
 #: Leaves a process behind, whose id it prints.
 LEAVING = r"""
@@ -43,9 +41,8 @@ def _ends(process: int) -> bool:
 
 def _runs(shell, monkeypatch) -> CompiledRuns:
     """The program "twin.cpp" of the shell's folder, as `popvision watch` runs it after `source enable.sh`."""
-    headers = [ROOT / "native" / "include", ROOT / "simulator" / "codelets" / "include"]
-    for name, folders in (("CPATH", headers), ("LIBRARY_PATH", [LIBRARIES]), ("LD_LIBRARY_PATH", [LIBRARIES])):
-        monkeypatch.setenv(name, os.pathsep.join(map(str, folders)))
+    for name in ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"):
+        monkeypatch.setenv(name, shell.run(f"echo ${name}").stdout.strip())
     monkeypatch.chdir(shell.folder)
     shutil.copy(HERE / "programs" / "twin.cpp", shell.folder)
     return CompiledRuns("twin.cpp", [], Limits(), {}, shell.folder / "scratch")

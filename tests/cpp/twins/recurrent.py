@@ -23,6 +23,13 @@ def _flat(*tensors: poplar.Tensor | None) -> poplar.Tensor:
     return poplar.concat([t.flatten() for t in tensors if t is not None])
 
 
+def _fill(results: Results, weights: lstm.LstmWeights | gru.GruWeights, units: int, biases: list[int]) -> None:
+    """Give the weights of a layer with `units` products their values."""
+    results.filled(weights.inputWeights, results.operand([units, IN, OUT], 1))
+    results.filled(weights.outputWeights, results.operand([units, OUT, OUT], 2))
+    results.filled(weights.biases, results.operand(biases, 3))
+
+
 def _lstm(results: Results) -> None:
     graph, prog, cache = results.graph, results.prog, PlanningCache()
     params = lstm.LstmParams(FLOAT, BATCH, STEPS, [IN, OUT])
@@ -36,9 +43,7 @@ def _lstm(results: Results) -> None:
     source = lstm.createInput(graph, params, "in", OPTIONS, cache)
     results.filled(source, results.operand([STEPS, BATCH, IN]))
     weights = lstm.createWeights(graph, params, "weights", OPTIONS, cache)
-    results.filled(weights.inputWeights, results.operand([4, IN, OUT], 1))
-    results.filled(weights.outputWeights, results.operand([4, OUT, OUT], 2))
-    results.filled(weights.biases, results.operand([4, OUT], 3))
+    _fill(results, weights, 4, [4, OUT])
     state = lstm.createInitialState(graph, params, "state", OPTIONS, cache)
     lstm.zeroInitialState(graph, state, prog)
     results.read("lstm state", state.getAsTensor())
@@ -78,9 +83,7 @@ def _gru(results: Results) -> None:
     results.number("gru order", gru.getDefaultBasicGruCellOrder()[1].value)
     source = results.filled(gru.createInput(graph, params, "in"), results.operand([STEPS, BATCH, IN]))
     weights = gru.createWeights(graph, params, "weights")
-    results.filled(weights.inputWeights, results.operand([3, IN, OUT], 1))
-    results.filled(weights.outputWeights, results.operand([3, OUT, OUT], 2))
-    results.filled(weights.biases, results.operand([3, 2, OUT], 3))
+    _fill(results, weights, 3, [3, 2, OUT])
     state = results.filled(gru.createInitialState(graph, params, "state"), results.operand([BATCH, OUT], 6))
     out, kept = gru.gruFwd(graph, params, state, source, weights, prog, "forward")
     assert kept is not None
