@@ -4,13 +4,17 @@ trace its timeline."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import click
 
 from popvision.cli.console import progress
-from popvision.cli.paging import echo_lost
-from popvision.cli.trace_files import no_cache_option, say_not_kept
+from popvision.cli.trace_files import no_cache_option, open_trace
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
+    from popvision.analysis.trace.source import TraceSource
 
 
 @click.command(name="html")
@@ -46,13 +50,10 @@ def command(
     writes the timeline, and --view may be left out; below the threads it draws the device of a report of the same
     execution in the trace's folder or a folder right below. With --against and a second trace it draws both as one
     flame graph, coloured by the difference."""
-    from popvision.analysis.report.source import ReportSource
-    from popvision.analysis.summary.report_list import reports_beside
-    from popvision.analysis.trace.source import TraceSource
     from popvision.formats.errors import FormatError
     from popvision.formats.foreign_traces.recognition import is_foreign_trace
     from popvision.formats.replacing import replacing
-    from webapp.documents.export import ExportError, export_document, export_trace, file_name
+    from webapp.documents.export import ExportError, file_name
 
     is_trace = report.suffix == ".pvti" or is_foreign_trace(report)
     view = view or ("timeline" if is_trace else "")
@@ -61,27 +62,12 @@ def command(
     if is_trace and view != "timeline":
         raise FormatError(f"{report} is a host trace, which has no view {view!r}: use timeline.")
     params = dict(parse_qsl(selection.lstrip("?")))
-    if is_trace and against is not None and params:
-        raise click.UsageError("--selection chooses a window of one trace; leave it out with --against.")
     source: TraceSource | ReportSource
     try:
-        with progress(f"Drawing {view}"):
-            if is_trace:
-                source = TraceSource(report)
-                say_not_kept(source)
-                echo_lost(report, source.lost, "popvision trace info", state=source.loss_state)
-                target = None if against is None else TraceSource(against)
-                if target is not None:
-                    say_not_kept(target)
-                    echo_lost(target.path, target.lost, "popvision trace info", state=target.loss_state)
-                reports = [(0, each) for each in reports_beside(report)] if target is None else []
-                page = export_trace(
-                    source, params, confidential=confidential, theme=theme, reports=reports, target=target
-                )
-            else:
-                source = ReportSource(report, salvage=True)
-                other = None if against is None else ReportSource(against, salvage=True)
-                page = export_document(source, view, params, target=other, confidential=confidential, theme=theme)
+        if is_trace:
+            source, page = _trace_page(report, params, against, confidential, theme)
+        else:
+            source, page = _report_page(report, view, params, against, confidential, theme)
     except ExportError as problem:
         raise FormatError(f"{problem}.") from None
     if output is not None and str(output) == "-":
@@ -91,3 +77,32 @@ def command(
     with replacing(path) as temporary:
         temporary.write_bytes(page)
     click.echo(f"{path}: {len(page):,} B")
+
+
+def _trace_page(
+    path: Path, params: dict[str, str], against: Path | None, confidential: bool, theme: str
+) -> tuple[TraceSource, bytes]:
+    from popvision.analysis.summary.report_list import reports_beside
+    from webapp.documents.export import export_trace
+
+    if against is not None and params:
+        raise click.UsageError("--selection chooses a window of one trace; leave it out with --against.")
+    source = open_trace(path).source
+    target = None if against is None else open_trace(against).source
+    with progress("Drawing timeline"):
+        reports = [(0, report) for report in reports_beside(path)] if target is None else []
+        page = export_trace(source, params, confidential=confidential, theme=theme, reports=reports, target=target)
+    return source, page
+
+
+def _report_page(
+    path: Path, view: str, params: dict[str, str], against: Path | None, confidential: bool, theme: str
+) -> tuple[ReportSource, bytes]:
+    from popvision.analysis.report.source import ReportSource
+    from webapp.documents.export import export_document
+
+    with progress(f"Drawing {view}"):
+        source = ReportSource(path, salvage=True)
+        target = None if against is None else ReportSource(against, salvage=True)
+        page = export_document(source, view, params, target=target, confidential=confidential, theme=theme)
+    return source, page

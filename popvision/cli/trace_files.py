@@ -148,13 +148,13 @@ def _opened(path: Path) -> OpenedTrace:
 
     with reading(path):
         trace = OpenedTrace(path)
-    say_not_kept(trace.source)
+    _say_not_kept(trace.source)
     echo_lost(trace.path, trace.source.lost, "popvision trace info", state=trace.source.loss_state)
     click.get_current_context().meta.setdefault(_OPENED, []).append(trace)
     return trace
 
 
-def say_not_kept(source: TraceSource) -> None:
+def _say_not_kept(source: TraceSource) -> None:
     """Say on stderr, once for a command, why imports of other tools' traces are not kept."""
     meta = click.get_current_context().meta
     if source.cache_problem and not meta.get(_SAID):
