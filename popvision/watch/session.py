@@ -57,6 +57,7 @@ class WatchedProgram:
         self._lock = threading.Lock()
         self._is_closed = False
         self._must_run = True
+        self._was_cut = False
         self._stamps: dict[str, _Stamp | None] = {}
         self._texts: dict[str, str] = {}
         self._runs_begun = 0
@@ -125,7 +126,7 @@ class WatchedProgram:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
         while not self._is_closed:
             texts = self._read_saves()
-            if texts != self._texts or self._must_run:
+            if texts != self._texts or self._must_run or self._was_cut:
                 self._take_save(texts)
             time.sleep(_LOOK)
 
@@ -165,19 +166,20 @@ class WatchedProgram:
     def _take_save(self, texts: dict[str, str]) -> None:
         problems = (syntax_problem(path, text) for path, text in texts.items())
         problem = None if self._is_compiled else next(filter(None, problems), None)
+        must_run, self._must_run, self._was_cut = self._must_run, False, False
         if problem is not None:
-            self._must_run = False
             self._set(texts=texts, problem=problem, status="failed")
             return
-        moved = None if self._must_run or self._shown is None else self._shown.with_texts(texts)
+        moved = None if must_run or self._shown is None else self._shown.with_texts(texts)
         if moved is not None:
             self._set(texts=texts, shown=moved, problem=None, status="current")
             return
-        self._must_run = False
         self._set(texts=texts, status="running")
-        self._run()
+        if not self._run():
+            self._must_run, self._was_cut = self._must_run or must_run, True
 
-    def _run(self) -> None:
+    def _run(self) -> bool:
+        """Whether the run ended by itself: a save cuts it short."""
         self._runs_begun += 1
         saved = max((stamp[1] for stamp in self._stamps.values() if stamp), default=0) / 1e9
         began = time.time()
@@ -188,10 +190,9 @@ class WatchedProgram:
         except OSError as error:  # no space, no more processes
             sentence = f"The program cannot be run: {error.strerror} ({error.filename or 'system'})."
             self._set(problem=Problem(sentence), status="failed")
-            return
+            return True
         if ended is None:
-            self._must_run = True
-            return
+            return False
         self._watch_files(ended.files)
         problem = ended.problem
         number = 1 if self._shown is None else self._shown.number + 1
@@ -206,6 +207,7 @@ class WatchedProgram:
             since = saved if number > 1 and 0 <= began - saved < 1 else began
             self._show(version, ended, time.time() - since)
         self._remove_old_reports()
+        return True
 
     def _show(self, version: Version, ended: Ended, seconds: float) -> None:
         self._set(

@@ -237,6 +237,14 @@ def test_a_save_during_a_run_takes_its_place(watch: WatchCommand) -> None:
     assert watch.next_version()["figures"]["changes"]["before"]["rest"]["total"][1] > 0
 
 
+def test_a_save_that_gives_the_text_shown_back_costs_no_run(watch: WatchCommand) -> None:
+    shown = watch.number
+    watch.program.write_text("import signal\nsignal.pause()\n", encoding="utf-8")
+    watch.until(lambda state: state["status"] == "running")
+    watch.edit(("SIZE = 64", "# as it was\nSIZE = 64"))
+    assert watch.until(lambda state: state["status"] == "current")["version"]["number"] == shown
+
+
 def test_requests_of_other_sites_are_refused(watch: WatchCommand) -> None:
     assert watch.post("run", {}) == 403
     assert watch.post("run", {"X-Popvision": "watch", "Origin": "http://evil.example"}) == 403
