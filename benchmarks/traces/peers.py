@@ -93,7 +93,7 @@ def main() -> int:
             speedscope(scratch, files["speedscope"]),
         ]
         row, statistics = traceinsight(scratch, files["chrome"])
-    text = section([*rows, row], int(arguments.events), (own_statistics(files["pvti"]), statistics))
+        text = section([*rows, row], int(arguments.events), (own_statistics(files["pvti"]), statistics))
     print(text)
     write_section("benchmarks.md", "trace peers", text)
     return 0
