@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from simulator.arrays import AnyArray
+from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import ErrorLocation
+from simulator.machine.cycles.rounding import WORKERS
 
 if TYPE_CHECKING:
     from popvision.formats.profile.model import VertexLanes
@@ -39,6 +40,19 @@ class Workers:
         ipu, tile = divmod(tile, self._tiles_per_ipu)
         lane = self._lanes[compute_set, ipu]
         return int(lane.worker[int(lane.tile_offsets[tile]) + turn])
+
+    def begins(self, places: VertexPlaces) -> Int64Array:
+        """The tile cycle at which each vertex of a block begins, from the begin of its compute set."""
+        from popvision.analysis.execution.worker_lanes import lanes_of_tile  # here, as only few programs ask
+
+        begins = np.zeros(len(places.tiles), np.int64)
+        for tile in np.unique(places.tiles).tolist():
+            rows = np.flatnonzero(places.tiles == tile)
+            ipu, place = divmod(tile, self._tiles_per_ipu)
+            first = places.turn(int(rows[0]))
+            lanes = lanes_of_tile(self._lanes[places.number, ipu], place, tile, WORKERS, None)
+            begins[rows] = lanes.begin[first : first + len(rows)]
+        return begins
 
 
 @dataclass(frozen=True)

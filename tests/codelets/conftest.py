@@ -2,6 +2,8 @@
 
 import pytest
 
+from simulator.poplar import DeviceManager, TargetType
+
 
 @pytest.fixture(scope="session", autouse=True)
 def codelet_cache(tmp_path_factory):
@@ -9,3 +11,12 @@ def codelet_cache(tmp_path_factory):
     patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     yield
     patch.undo()
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """Simulated hardware: one IPU of 4 tiles."""
+    monkeypatch.setenv("POPVISION_TILES", "4")
+    attached = next(device for device in DeviceManager().getDevices(TargetType.IPU, 1) if device.attach())
+    yield attached
+    attached.detach()

@@ -18,7 +18,6 @@ from simulator.poplar import (
     Graph,
     TargetType,
     graph_connection_error,
-    graph_program_compilation_error,
     type_error,
     unknown_field,
     unknown_vertex_type,
@@ -244,9 +243,3 @@ def test_builtins_and_types_of_ipus(options) -> None:
     assert (np.abs(y[3:5]) <= 0.5).all()
     assert 2 < y[5] <= 2.5
     assert (y[3:5] != other[3:5]).all()
-
-
-def test_cycle_counters_are_refused_in_a_sentence() -> None:
-    source = BUILTINS.replace("tile = __builtin_ipu_get_tile_id()", "tile = __builtin_ipu_get_scount_l()")
-    with pytest.raises(graph_program_compilation_error, match="codelets cannot read the tile's cycle counter; see"):
-        Bench().graph.addCodelets(io.StringIO(source), "", io.StringIO(), CodeletFileType.CppSource)

@@ -11,6 +11,9 @@ that an instruction stands for one of a tile's; then
 - in a loop of one block, a load from an address that nothing in the loop changes or writes counts nothing: it is done
   once before, since a vertex's state and edges do not overlap (the compiler here must assume that they may);
 - functions of the mathematical library count as in the table; other library functions count as the call alone.
+
+A call that reads the cycle counter ends its block, so that the counter, which is the tile cycles of all blocks so far
+(`popvision_cycles`, a price for each block), sees what stands before the call and not what follows.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import BESIDE_BRANCH, IN_BUNDLE, OperationCounts
 
 _FUNCTION = re.compile(r"\s*\.type\s+([^,\s]+),\s*[@%]function")
@@ -45,6 +49,9 @@ _TABLE = """\t.section\tpopvision_counts,"aw",@nobits
 \t.size\tpopvision_counts_{key}, {size}
 popvision_counts_{key}:
 \t.zero\t{size}
+\t.section\tpopvision_cycles,"a"
+\t.align 8
+\t.double\t{cycles}
 """
 
 #: Functions of libraries that are an operation of the instruction table.
@@ -65,6 +72,10 @@ TABLE_FUNCTIONS = {
     ),
     **dict.fromkeys(("popvision_from_quarter", "popvision_to_quarter"), "convert"),
 }
+#: The runner's function that notes where a vertex begins: none of the vertex's own work.
+BEGIN = "popvision_vertex_begins"
+#: Functions of the runner that see the counts so far. A tile reads its counter with one instruction.
+_COUNTER = (BEGIN, "popvision_ipu_get_scount_l", "popvision_ipu_get_scount_u")
 #: Instructions that a tile does not need: widening (its addresses and integers have one size), conversions of half
 #: within a register, markers, entry and exit.
 _FREE = re.compile(
@@ -133,9 +144,12 @@ def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
                 blocks[-1].back = bool(operands) and operands[0] in seen
                 blocks[-1].whole = bool(operands) and operands[0] in own
                 fresh, own = True, set()
+            elif _called(name, operands) in _COUNTER:
+                fresh, own = True, set()
         lines.append(line)
     if blocks:
-        lines.append(_TABLE.format(key=key, size=8 * len(blocks)))
+        cycles = ", ".join(f"{WORKERS * _slots(block):g}" for block in blocks)
+        lines.append(_TABLE.format(key=key, size=8 * len(blocks), cycles=cycles))
     return "\n".join(lines) + "\n", blocks
 
 
@@ -163,6 +177,12 @@ def operations(block: Block) -> dict[str, int]:
             counts.add(IN_BUNDLE if bundled else operation)
             before = operation
     return counts.counts
+
+
+def _slots(block: Block) -> float:
+    counts = OperationCounts()
+    counts.add_block(operations(block), 1)
+    return counts.slots()
 
 
 def functions(assembly: str) -> dict[str, FunctionCode]:
@@ -264,8 +284,10 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
         yield "trip" if back else "branch"
         return
     if name.startswith("call"):
-        called = operands[0].split("@")[0] if operands else ""
-        if not called.startswith(("__extendhf", "__truncsf", "__truncdf")):
+        called = _called(name, operands)
+        if called in _COUNTER:
+            yield from [] if called == BEGIN else ["integer"]
+        elif not called.startswith(("__extendhf", "__truncsf", "__truncdf")):
             yield TABLE_FUNCTIONS.get(called, "branch")
         return
     if name.startswith("push"):
@@ -290,6 +312,11 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
     if len(operands) >= 2 and operands[0] == operands[1] and "xor" in name:
         return  # zero is a register of a tile
     yield _arithmetic(name)
+
+
+def _called(name: str, operands: list[str]) -> str:
+    """The function that an instruction calls by its name, else ""."""
+    return operands[0].split("@")[0] if name.startswith("call") and operands else ""
 
 
 def _accesses(name: str, operands: list[str], compares: bool) -> Iterator[str]:

@@ -50,7 +50,7 @@ _AFTER = (
 )
 _AFTER_ON_X86 = ("-fcf-protection=none", "-mno-red-zone")
 #: Part of the names of cached files; goes up when `operations` counts otherwise.
-RULES = 2
+RULES = 3
 #: Seconds that a counted vertex may take.
 _PATIENCE = 5.0
 
@@ -126,7 +126,7 @@ class _CountedProgram:
         self.blocks: list[dict[str, int]] = []
         objects = []
         for unit in program.units:
-            object_, blocks = _counted_object(unit)
+            object_, blocks = counted_object(unit, unit.text(), "counted")
             self.blocks += blocks
             objects.append(object_)
         self._session = Session(_Linked(program.units, program.external, tuple(objects)), limit=_PATIENCE)
@@ -163,11 +163,12 @@ def _counted_program(program: Program) -> _CountedProgram:
     return _CountedProgram(program)
 
 
-def _counted_object(unit: Unit) -> tuple[Path, list[dict[str, int]]]:
-    """The object file of a unit with counters, and the operations of each block."""
-    name = counted_name(unit, "counted")
+def counted_object(unit: Unit, text: str, what: str) -> tuple[Path, list[dict[str, int]]]:
+    """The object file of a unit's text with counters, and the operations of each block. `what`: names the text in the
+    cache."""
+    name = counted_name(unit, what)
     try:
-        assembly, blocks = cached_description(f"{name}.json", lambda path: _describe(unit, path), _read)
+        assembly, blocks = cached_description(f"{name}.json", lambda path: _describe(unit, text, path), _read)
     except DamagedCacheError as error:
         raise NotCountableError("has a count that comes back damaged from the cache of compiled codelets") from error
 
@@ -188,9 +189,9 @@ def _read(description: Any) -> tuple[str, list[dict[str, int]]]:
     return assembly, [dict(block) for block in blocks]
 
 
-def _describe(unit: Unit, path: Path) -> None:
-    text, blocks = instrumented(plain_assembly(unit.source, unit.text(), path), unit.key)
-    path.write_text(json.dumps({"assembly": text, "blocks": [operations(block) for block in blocks]}))
+def _describe(unit: Unit, text: str, path: Path) -> None:
+    assembly, blocks = instrumented(plain_assembly(unit.source, text, path), unit.key)
+    path.write_text(json.dumps({"assembly": assembly, "blocks": [operations(block) for block in blocks]}))
 
 
 def plain_assembly(source: Preprocessed, text: str, beside: Path) -> str:

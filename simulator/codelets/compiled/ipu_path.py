@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from simulator.base.errors import graph_program_compilation_error
+from simulator.codelets.compiled.cycle_counter import with_cycle_counter
 from simulator.codelets.compiled.source import CompilationFailed, Preprocessed, users_text
 from simulator.codelets.compiled.unit import Unit, unit_of
 
@@ -34,11 +35,10 @@ def split_ipu_path(flags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 def compiled_path(preprocess: Callable[[bool], Preprocessed], way: str, for_ipu: bool) -> Unit:
     """The unit of one of the two paths. `preprocess`: the source with or without __IPU__; `way`: of the flag;
     `for_ipu`: whether the program is for hardware. Raises CompilationFailed."""
-    if way == "only":
-        return unit_of(preprocess(True))
-    if way == "never" or not for_ipu:
-        return unit_of(preprocess(False))
-    return covered_path(preprocess) or unit_of(preprocess(False))
+    if not for_ipu:
+        return unit_of(preprocess(way == "only"))
+    fast = covered_path(preprocess) if way == "auto" else None
+    return fast or unit_of(with_cycle_counter(preprocess(way == "only")))
 
 
 def covered_path(preprocess: Callable[[bool], Preprocessed]) -> Unit | None:
@@ -51,7 +51,7 @@ def covered_path(preprocess: Callable[[bool], Preprocessed]) -> Unit | None:
                 return None
         except CompilationFailed:  # the source is for hardware alone
             pass
-        return unit_of(fast)
+        return unit_of(with_cycle_counter(fast))
     except CompilationFailed as error:
         print(
             f"popvision: the path under __IPU__ of '{error.name}' is not compiled ({error.first}); the source's other "

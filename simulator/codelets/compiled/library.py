@@ -14,6 +14,7 @@ from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.constraints import constrained
 from simulator.codelets.compiled.counted_code import counted_code
 from simulator.codelets.compiled.counted_costs import counted_costs
+from simulator.codelets.compiled.cycle_counter import timed, with_cycle_counter
 from simulator.codelets.compiled.ipu_path import compiled_path, split_ipu_path
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.objects import read_object
@@ -74,7 +75,8 @@ class CodeletLibrary:
             return None
         with _messages_to(output):
             if kind is CodeletFileType.Object:
-                units = [unit_of(one) for one in read_object(path, target or architecture, architecture, for_ipu)]
+                sources = read_object(path, target or architecture, architecture, for_ipu)
+                units = [unit_of(with_cycle_counter(source) if for_ipu else source) for source in sources]
             else:
                 way, further = split_ipu_path(split_flags(flags))
                 units = [
@@ -173,6 +175,7 @@ def linked_codelets(store: GraphStore) -> Program | None:
     used = [block.type.compiled for block in store.settled_blocks if block.type.compiled is not None and len(block)]
     if not used:
         return None
-    program = library_of(store).program({called_symbol(class_): class_.symbol for class_ in used if class_.symbol})
+    external = {called_symbol(class_): class_.symbol for class_ in used if class_.symbol}
+    program = timed(library_of(store).program(external))
     program.path()
     return program

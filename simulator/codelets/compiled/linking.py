@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from simulator.base.errors import graph_program_compilation_error, link_error
 from simulator.codelets.compiled.host_compiler import HOST, cached, compiler, key_of
@@ -21,6 +22,7 @@ class Program:
 
     units: tuple[Unit, ...]
     external: tuple[tuple[str, str], ...] = ()  #: (function that an entry calls, function that it stands for)
+    timed: ClassVar[bool] = False  #: whether its codelets read the cycle counter
 
     def path(self) -> Path:
         """The executable file. Raises link_error naming symbols that no source defines."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from simulator.base.errors import graph_object_load_error, poplar_error
 from simulator.base.types import CodeletFileType
+from simulator.codelets.compiled.cycle_counter import with_cycle_counter
 from simulator.codelets.compiled.ipu_path import WAYS, covered_path, split_ipu_path
 from simulator.codelets.compiled.objects import TARGETS, Paths, write_object
 from simulator.codelets.compiled.source import CompilationFailed, file_type, preprocessed_file
@@ -90,11 +91,12 @@ def _source(path: Path, flags: Sequence[str], target: str) -> Paths:
         raise graph_object_load_error(f"'{path}' is an object already; popc takes sources.")
     way, further = split_ipu_path(flags)
     preprocess = partial(preprocessed_file, path, type_, further, target)
-    unit = unit_of(preprocess(way == "only"))
+    source = preprocess(way == "only")
+    unit = unit_of(with_cycle_counter(source))
     if unit.messages:
         sys.stderr.write(unit.messages)
     fast = covered_path(preprocess) if way == "auto" else None
-    return Paths(unit.source, None if fast is None else fast.source)
+    return Paths(source, None if fast is None else fast.source)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Session:
     seconds that a vertex may take, None = `runner.seconds_allowed`."""
 
     def __init__(self, program: Program, arena: SharedBytes | None = None, limit: float | None = None) -> None:
-        self._path = program.path()
+        self._path, self.timed = program.path(), program.timed
         self.lock = threading.Lock()
         self._limit = limit
         self._segments = [SharedBytes(1) if arena is None else arena]
@@ -73,12 +73,13 @@ class Session:
         workers: tuple[int, int] = (0, WORKERS),
         *,
         tile: int = 0,
+        begin: int = 0,
         counted: bool = False,
     ) -> AnyArray:
-        """Run one vertex of a tile on copies of the arrays of `given`, and copy back what it wrote. Returns the
-        counters, empty unless `counted`."""
+        """Run one vertex of a tile, which begins at tile cycle `begin`, on copies of the arrays of `given`, and copy
+        back what it wrote. Returns the counters, empty unless `counted`."""
         copies, pointers, values = _Copies(), {}, {}
-        tile_at = copies.add(np.array([tile], np.uint32), False)
+        tile_at, begin_at = copies.add(np.array([tile], np.uint32), False), copies.add(np.array([begin]), False)
         for field in class_.layout.fields:
             spec: FieldSpec = field.spec
             value: Any = getattr(given, field.spec.name, None)
@@ -99,8 +100,8 @@ class Session:
         rows.fill(memory, base, 0, base + rows.bytes)
         copies.fill(memory[rows.bytes :])
         counters = rows.bytes + copies.size if counted else 0
-        at, tiles = base + counters if counted else 0, base + rows.bytes + tile_at
-        self.agreed = runner.run(class_, base, (0, 1), place, printer, workers, at, tiles)
+        at, own = base + counters if counted else 0, base + rows.bytes
+        self.agreed = runner.run(class_, base, (0, 1), place, printer, workers, at, own + tile_at, own + begin_at)
         copies.back(memory[rows.bytes :])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 

@@ -214,7 +214,7 @@ def _missing_header(error: str) -> str:
     """What to include, where an error names something that a header of the SDK declares."""
     for quoted in re.findall(r"'([^']*)'", error):
         header = next((header for name, header in _HEADERS.items() if re.fullmatch(name, quoted)), "")
-        if header and "no member" not in error:
+        if header and "no member" not in error and "attribute error" not in error:
             return f"; include {header}, which declares '{quoted}'"
     return ""
 

@@ -27,7 +27,7 @@ struct named_entry {
   entry run;
 };
 struct request {
-  uint64_t entry, state, first, last, counters, tiles;
+  uint64_t entry, state, first, last, counters, tiles, begins;
   uint32_t first_worker, last_worker, float_flags, has_workers;
 };
 /* Bits of float_flags, as simulator.codelets.float_state has them. */
@@ -43,11 +43,13 @@ extern struct named_entry __start_popvision_entries[] __attribute__((weak));
 extern struct named_entry __stop_popvision_entries[] __attribute__((weak));
 extern uint64_t __start_popvision_counts[] __attribute__((weak));
 extern uint64_t __stop_popvision_counts[] __attribute__((weak));
+extern double __start_popvision_cycles[] __attribute__((weak));
 
 extern int popvision_nan_on_overflow; /* half.c */
 
 static volatile struct position *position;
 static const uint32_t *tiles; /* of the vertices of the row */
+static const uint64_t *begins; /* of these vertices: tile cycles from the begin of the compute set */
 static uint32_t has_workers;  /* whether these are of a MultiVertex */
 static int print_descriptor;
 static uint64_t printed;
@@ -69,6 +71,23 @@ static void put(int descriptor, const void *data, size_t size) {
 
 /* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
 unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
+
+/* Tile cycles of all blocks that ran since the request. */
+static double cycles_so_far(void) {
+  double cycles = 0;
+  size_t blocks = (size_t)(__stop_popvision_counts - __start_popvision_counts);
+  for (size_t i = 0; i < blocks; ++i) cycles += (double)__start_popvision_counts[i] * __start_popvision_cycles[i];
+  return cycles;
+}
+
+/* The tile's counter: the cycle at which the vertex begins, and those of its blocks since then. */
+static double before_vertex;
+void popvision_vertex_begins(void) { before_vertex = cycles_so_far(); }
+static uint64_t cycle_counter(void) {
+  return (begins ? begins[position->vertex] : 0) + (uint64_t)(cycles_so_far() - before_vertex);
+}
+unsigned popvision_ipu_get_scount_l(void) { return (unsigned)cycle_counter(); }
+unsigned popvision_ipu_get_scount_u(void) { return (unsigned)(cycle_counter() >> 32); }
 
 /* The worker of a MultiVertex that runs; that of another vertex is not modelled here, and asking for it ends the run. */
 unsigned popvision_worker(void) {
@@ -243,9 +262,11 @@ int main(int count, char **argument) {
   while (whole(requests, &request, sizeof request, 0)) {
     position->result = 1;
     tiles = (const uint32_t *)(uintptr_t)request.tiles;
+    begins = (const uint64_t *)(uintptr_t)request.begins;
+    before_vertex = 0;
     has_workers = request.has_workers;
     apply_float_flags(request.float_flags);
-    if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
+    memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
     __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,
                                                  request.first_worker, request.last_worker, position);
     if (request.counters)

@@ -6,6 +6,8 @@
 
 #include <ipudef.h>
 
+#define POPVISION_NO_COUNTER __attribute__((error("only simulated hardware has a cycle counter, not an IPU Model")))
+
 /* Random numbers: xorshift (Marsaglia 2003) in one sequence for all vertices; other numbers than a tile's. */
 static inline unsigned long long popvision_random(void) {
   static unsigned long long state = 88172645463325252ull;
@@ -27,15 +29,13 @@ static inline float2 __builtin_ipu_f32v2grand(void) {
   return pair;
 }
 
-/* Cycles are modelled outside codelets, so no counter runs within them. */
-extern unsigned __builtin_ipu_get_scount_l(void)
-    __attribute__((error("codelets cannot read the tile's cycle counter; see the profile of the program")));
-extern unsigned __builtin_ipu_get_scount_u(void)
-    __attribute__((error("codelets cannot read the tile's cycle counter; see the profile of the program")));
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* The tile's cycle counter, for simulated hardware: simulator/codelets/compiled/cycle_counter.py takes the attributes
+   away there. */
+unsigned (__builtin_ipu_get_scount_l)(void) POPVISION_NO_COUNTER;
+unsigned (__builtin_ipu_get_scount_u)(void) POPVISION_NO_COUNTER;
 unsigned popvision_tile(void);
 unsigned popvision_worker(void);
 #ifdef __cplusplus
@@ -79,7 +79,7 @@ Bits bits_of(Number number) {
 
 /* Registers of a worker by their numbers, of which instructions name the lowest eight bits. */
 namespace popvision {
-constexpr int WORKER_STATUS = 0x01, CLEAR = 0x01, SCALE = 0x08;
+constexpr int WORKER_STATUS = 0x01, COUNTER_LOW = 0x60, COUNTER_HIGH = 0x61, CLEAR = 0x01, SCALE = 0x08;
 constexpr unsigned ZERO_ACCUMULATORS = 8;
 
 inline void write_register(int low, float value) {
@@ -88,11 +88,18 @@ inline void write_register(int low, float value) {
 }
 inline void write_register(int low, unsigned value) { write_register(low, bits_of<float>(value)); }
 inline void write_register(int low, int value) { write_register(low, bits_of<float>(value)); }
+constexpr bool is_read(int index) { return index == WORKER_STATUS || index == COUNTER_LOW || index == COUNTER_HIGH; }
+template <int index>
+unsigned read_register() {
+  if constexpr (index == WORKER_STATUS) return popvision_worker();
+  else if constexpr (index == COUNTER_LOW) return __builtin_ipu_get_scount_l();
+  else return __builtin_ipu_get_scount_u();
+}
 }  // namespace popvision
 #define __builtin_ipu_get(index)                                                                                 \
   ({                                                                                                             \
-    static_assert((index) == popvision::WORKER_STATUS, "of a worker's registers, codelets can read $WSR here");  \
-    popvision_worker();                                                                                          \
+    static_assert(popvision::is_read(index), "of a tile's registers, codelets can read $WSR and $SCOUNT here");  \
+    popvision::read_register<(index)>();                                                                         \
   })
 #define __builtin_ipu_uput(value, index)                                                                         \
   ({                                                                                                             \

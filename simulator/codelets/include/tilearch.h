@@ -9,4 +9,6 @@
 #define CSR_W_FP_CLR__ZAACC__SHIFT 3
 #define CSR_W_FP_CLR__ZAACC__MASK 0x1
 #define CSR_W_TAS__INDEX 0x108
+#define CSR_S_SCOUNT_L__INDEX 0x60
+#define CSR_S_SCOUNT_U__INDEX 0x61
 #define CTXT_WORKERS 6

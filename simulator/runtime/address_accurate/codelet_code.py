@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from simulator.arrays import Int64Array
+from simulator.codelets.compiled.cycle_counter import entered
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.session import Session
 from simulator.codelets.printing import VertexPlaces
 from simulator.graph.vertices import VertexType
+from simulator.runtime.values.host_side import HostSide
 
 VertexPlace = tuple[VertexPlaces, int, int]
 """(places of its block, replica, row)"""
-Print = Callable[[VertexPlaces, int, int, int, str], None]
 
 
 class CodeletCode:
-    """Makes compute functions. `print_codelet` receives the output of compiled codelets."""
+    """Makes compute functions. `side` receives the output of compiled codelets."""
 
-    def __init__(self, program: Program | None, print_codelet: Print) -> None:
+    def __init__(self, program: Program | None, side: HostSide) -> None:
         self._session = None if program is None else Session(program)
-        self._print = print_codelet
+        self._side = side
+        self._begins: dict[int, Int64Array] = {}  #: by the identity of a block's places
 
     def compute_function(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
         """The `compute` function of one vertex, which writes into its arrays."""
@@ -30,15 +33,22 @@ class CodeletCode:
         session, class_ = self._session, type_.compiled
         assert session is not None, "compiled vertices have a program"
         places, replica, row = place
+        begin = int(self._begins_of(places)[row]) if session.timed else 0
 
         def compute(given: Any) -> bool:
             session.run_one(
                 class_,
                 given,
                 lambda _: places.located(row),
-                lambda _, worker, text: self._print(places, replica, row, worker, text),
+                lambda _, worker, text: self._side.print_codelet(places, replica, row, worker, text),
                 tile=places.tile(row),
+                begin=begin,
             )
             return session.agreed
 
         return compute
+
+    def _begins_of(self, places: VertexPlaces) -> Int64Array:
+        if id(places) not in self._begins:
+            self._begins[id(places)] = entered(self._side.vertex_begins(places))
+        return self._begins[id(places)]

@@ -87,7 +87,7 @@ class AddressPlan:
         host_side = HostTransfers(self._replicas, memories, self.streams, side)
         table = self._lowered.table
         choosing = Choosing(self._lowered, self._replicas, memories, side)
-        code = CodeletCode(self._codelets, side.print_codelet)
+        code = CodeletCode(self._codelets, side)
         leaves = Leaves(
             self._store, self._arrangements, table, self._replicas, memory, host_side, choosing, code, side.verify
         )

@@ -46,6 +46,7 @@ class HostEnd:
         workers = Workers(compiled.compilation.vertex_lanes, compiled.machine.tiles_per_ipu)
         self.codelet_prints = CodeletPrints(self._replicas, workers)
         self.print_codelet = self.codelet_prints.write
+        self.vertex_begins = workers.begins
         self.choices: list[int] = []  #: choices of data in the last run, in order
         self.watchers: list[Watcher] = []
         self.together: Callable[[Sequence[Action]], None] = _one_by_one

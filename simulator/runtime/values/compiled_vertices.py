@@ -15,6 +15,7 @@ import numpy as np
 from simulator.arrays import AnyArray, BoolArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
+from simulator.codelets.compiled.cycle_counter import entered
 from simulator.codelets.compiled.rows import ALIGNMENT, Pointers, Rows
 from simulator.codelets.printing import VertexPlaces
 from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock, segment_sums
@@ -22,6 +23,7 @@ from simulator.graph.vertices import FieldEdges, FieldSpec, VertexBlock, segment
 if TYPE_CHECKING:
     from simulator.codelets.compiled.session import Session
     from simulator.runtime.values.arena import Arena, ArenaLayout
+    from simulator.runtime.values.host_side import HostSide
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,7 @@ class CompiledBlock:
         self._columns = pointers
         self._values = dict(block.values)
 
-    def bind(
-        self,
-        arena: Arena,
-        print_codelet: Callable[[VertexPlaces, int, int, int, str], None],
-        denied: list[bool] | None = None,
-    ) -> Callable[[], None]:
+    def bind(self, arena: Arena, side: HostSide, denied: list[bool] | None = None) -> Callable[[], None]:
         """A function that runs all vertices once. `denied` grows where a compute() returns false."""
         session = arena.session
         assert session is not None, "compiled codelets need an arena that their process shares"
@@ -66,7 +63,7 @@ class CompiledBlock:
             for name, p in self._columns.items()
         }
         rows = Rows(self._class.layout, self._n, columns, self._values)
-        return _Bound(self, arena, session, rows, print_codelet, denied).run
+        return _Bound(self, arena, session, rows, side, denied).run
 
     def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: Int64Array) -> Pointers:
         dtype = numpy_type(spec.type)
@@ -138,12 +135,14 @@ class _Bound:
         arena: Arena,
         session: Session,
         rows: Rows,
-        print_codelet: Any,
+        side: HostSide,
         denied: list[bool] | None,
     ) -> None:
         self._block, self._arena, self._session, self._rows = block, arena, session, rows
-        self._print, self._denied = print_codelet, denied
-        self._segment, self._begin = session.reserve(rows.bytes + block._scratch + 4 * block._n)
+        self._side, self._denied = side, denied
+        self._begins = rows.bytes + block._scratch  # rows, vectors of their own, begins where codelets ask, tiles
+        self._tiles = self._begins + (8 * block._n if session.timed else 0)
+        self._segment, self._begin = session.reserve(self._tiles + 4 * block._n)
         self._filled = 0
 
     def run(self) -> None:
@@ -152,16 +151,24 @@ class _Bound:
             runner = session.ready()
             memory = session.memory(self._segment)[self._begin :]
             base = runner.bases[self._segment] + self._begin
-            tiles = self._rows.bytes + block._scratch  # rows, vectors of their own, tiles
             if self._filled != session.starts:
                 self._rows.fill(memory, base, runner.bases[0], base + self._rows.bytes)
-                memory[tiles : tiles + 4 * block._n].view(np.uint32)[...] = block._places.tiles
+                memory[self._tiles : self._tiles + 4 * block._n].view(np.uint32)[...] = block._places.tiles
+                if session.timed:
+                    begins = entered(self._side.vertex_begins(block._places))
+                    memory[self._begins : self._tiles].view(np.int64)[...] = begins
                 self._filled = session.starts
             scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
             agreed = runner.run(
-                block._class, base, (0, block._n), block._places.located, self._printed, tiles=base + tiles
+                block._class,
+                base,
+                (0, block._n),
+                block._places.located,
+                self._printed,
+                tiles=base + self._tiles,
+                begins=base + self._begins if session.timed else 0,
             )
             if self._denied is not None and not agreed:
                 self._denied.append(True)
@@ -170,4 +177,4 @@ class _Bound:
                     self._arena.flat(part.dtype)[part.items] = scratch.view(part.dtype)[part.places]
 
     def _printed(self, row: int, worker: int, text: str) -> None:
-        self._print(self._block._places, self._arena.replica, row, worker, text)
+        self._side.print_codelet(self._block._places, self._arena.replica, row, worker, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from simulator.arrays import AnyArray
+from simulator.arrays import AnyArray, Int64Array
 from simulator.codelets.printing import VertexPlaces
 from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.graph import program as host
@@ -37,6 +37,10 @@ class HostSide(Protocol):
         ...
 
     def print_codelet(self, places: VertexPlaces, replica: int, row: int, worker: int, text: str) -> None: ...
+
+    def vertex_begins(self, places: VertexPlaces) -> Int64Array:
+        """The tile cycle at which each vertex of a block begins, from the begin of its compute set."""
+        ...
 
     def read_stream(self, handle: str, replica: int, into: AnyArray) -> None: ...
 

@@ -197,7 +197,7 @@ class NumericPlan:
         def bind(arena: Arena, side: HostSide) -> Action:
             denied: list[bool] | None = None if agreed is None else []
             parts = [part for block in blocks for part in block.bind_parts(arena, side.threads, denied)]
-            parts += [block.bind(arena, side.print_codelet, denied) for block in compiled]
+            parts += [block.bind(arena, side, denied) for block in compiled]
             run = parts[0] if len(parts) == 1 else lambda: side.together(parts)
             return run if agreed is None or denied is None else _agreed(run, denied, arena, agreed)
 

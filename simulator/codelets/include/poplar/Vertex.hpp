@@ -46,6 +46,9 @@ struct Position {
   unsigned result;
 };
 
+// simulator/codelets/compiled/cycle_counter.py defines it for programs that read the cycle counter.
+inline void vertex_begins() {}
+
 template <class C, class Function>
 void run_row(char *state, unsigned long first, unsigned long last, unsigned first_worker, unsigned last_worker,
              volatile Position *at, Function function) {
@@ -55,9 +58,11 @@ void run_row(char *state, unsigned long first, unsigned long last, unsigned firs
     if constexpr (__is_base_of(MultiVertex, C)) {
       for (unsigned worker = first_worker; worker < last_worker; ++worker) {
         at->worker = worker;
+        vertex_begins();
         if (!function(vertex, worker)) at->result = 0;
       }
     } else {
+      vertex_begins();
       if (!function(vertex, 0u)) at->result = 0;
     }
   }
