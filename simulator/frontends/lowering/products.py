@@ -117,13 +117,13 @@ def create_right_operand(at: Building, left_shape: Sequence[int], right: Value) 
 
 
 def _create_linear_weight(at: Building, *, input: Value, weight: Value, **_: Any) -> Tensor:
-    """[out, in], laid out as the right operand of the product reads its transpose."""
-    rows, (out, size) = prod(input.shape[:-1]), weight.shape
+    """[out, in] or [in], laid out as the right operand of the product reads its transpose."""
+    rows, out, size = prod(input.shape[:-1]), prod(weight.shape[:-1]), weight.shape[-1]
     name = at.name("weight")
     right = poplin.createMatMulInputRHS(
         at.graph, element_type(weight.dtype), [rows, size], [size, out], name, at.product_options()
     )
-    return right.transpose()
+    return right.transpose().reshape(list(weight.shape))
 
 
 def _create_linear_input(at: Building, *, input: Value, weight: Value, **_: Any) -> Tensor:
@@ -154,27 +154,27 @@ def _create_second(at: Building, *, input: Value, mat1: Value, mat2: Value, **_:
     input=_create_linear_input,
 )
 def linear(at: Building, input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    rows, options = _rows(input), at.product_options()
-    out = poplin.matMul(at.graph, rows, weight.transpose(), at.program, at.name("matmulGrouped"), options)
+    rows, matrix, options = _rows(input), _rows(weight), at.product_options()
+    out = poplin.matMul(at.graph, rows, matrix.transpose(), at.program, at.name("matmulGrouped"), options)
     if bias is not None:
-        popops.addInPlace(at.graph, out, bias.expand([0]).broadcast(out.dim(0), 0), at.program, at.name("addBias"))
+        row = bias.reshape([1, bias.numElements()])
+        popops.addInPlace(at.graph, out, row.broadcast(out.dim(0), 0), at.program, at.name("addBias"))
 
     def backward(at: Building, slopes: Any, wanted: frozenset[str]) -> dict[str, Tensor]:
-        slope, gradients = _rows(slopes[0]), {}
+        slope, gradients = slopes[0].reshape(out.shape()), {}
         if "input" in wanted:
-            back = poplin.matMul(at.graph, slope, weight, at.program, at.name("MatMulLhsGrad"), options)
+            back = poplin.matMul(at.graph, slope, matrix, at.program, at.name("MatMulLhsGrad"), options)
             gradients["input"] = back.reshape(input.shape())
         if "weight" in wanted:
-            gradients["weight"] = poplin.matMul(
-                at.graph, slope.transpose(), rows, at.program, at.name("MatMulRhsGrad"), options
-            )
-        if "bias" in wanted:
-            gradients["bias"] = popops.reduce(
-                at.graph, slope, [0], popops.ReduceParams(popops.Operation.ADD), at.program, at.name("ReduceSum")
-            )
+            product = poplin.matMul(at.graph, slope.transpose(), rows, at.program, at.name("MatMulRhsGrad"), options)
+            gradients["weight"] = product.reshape(weight.shape())
+        if bias is not None and "bias" in wanted:
+            add = popops.ReduceParams(popops.Operation.ADD)
+            total = popops.reduce(at.graph, slope, [0], add, at.program, at.name("ReduceSum"))
+            gradients["bias"] = total.reshape(bias.shape())
         return gradients
 
-    return out.reshape([*input.shape()[:-1], weight.dim(0)]), backward
+    return out.reshape([*input.shape()[:-1], *weight.shape()[:-1]]), backward
 
 
 def _product(at: Building, left: Tensor, right: Tensor, names: tuple[str, str]) -> Any:

@@ -18,6 +18,11 @@ def test_linear(shape: tuple[int, ...], out: int, bias: bool) -> None:
     check_operator(F.linear, *operands, length=shape[-1])
 
 
+@pytest.mark.parametrize(("shape", "biases"), [((5,), 1), ((4, 5), 0), ((2, 3, 5), 1)])
+def test_linear_with_a_vector_as_weight(shape: tuple[int, ...], biases: int) -> None:
+    check_operator(F.linear, torch.randn(*shape), torch.randn(5), *[torch.randn(())] * biases, length=5)
+
+
 def test_linear_infers() -> None:
     check_operator(F.linear, torch.randn(3, 4), torch.randn(2, 4), training=False)
 

@@ -137,7 +137,8 @@ each where something differs, to find the first operator), and memory for copies
 - *PopTorch's names* are identities in eager torch: blocks, `identity_loss`, prints, marks of memory.
 - *Random numbers*: `rand`, `normal_`, `bernoulli` and their like, `gumbel_softmax`, `multinomial`, and dropouts, take
   in eager torch what the device drew. Those inside attention and recurrent layers are left out on both sides, and the
-  line names the operator; with any other the step "cannot be compared".
+  line names the operator; with any other the step "cannot be compared", nor can one whose groups of replicas have
+  weights of their own.
 - *Tolerance*: both sides add in another order. Allowed is 1e-4 of a tensor's largest element, 1e-2 where the program
   has float16. What is further apart in float32 agrees where it is at most 16 times as far from eager torch in float64
   as eager torch in float32 is: gradients that are zero but for rounding. Integers are equal; NaN agrees with NaN.

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from simulator.frontends import poptorch
 from simulator.frontends.lowering.optimizers import _Step
+from simulator.frontends.lowering.rules import TABLE
 from simulator.frontends.poptorch import compiled_model
 from simulator.frontends.session.device_program import DeviceProgram
 from tests.frontends.poptorch.checking.checked_steps import checked, line_of
@@ -60,10 +62,21 @@ def test_a_step_from_loaded_states_is_that_of_torch(monkeypatch: Any, capsys: An
     assert "agrees with eager torch: 1 output, 4 gradients, 4 updates" in line_of(capsys)
 
 
-def test_a_step_that_torch_does_not_have_is_named(capsys: Any) -> None:
-    net = Net(lambda net, x: net.c(net.a(x)))
+def test_a_step_that_torch_does_not_have_is_named(monkeypatch: Any, capsys: Any) -> None:
+    net = Net(lambda net, x: net.c(net.a(x)) - 1.0)
     train(net, poptorch.optim.LAMB(net.parameters(), lr=0.1))
-    assert "agrees with eager torch, without the step of LAMB, which torch does not have" in line_of(capsys)
+    assert "agrees with eager torch, without the step of LAMB, which torch does not have: " in line_of(capsys)
+    monkeypatch.setitem(TABLE._rules, "aten.sub.Tensor", TABLE["aten.add.Tensor"])
+    train(net, poptorch.optim.LAMB(net.parameters(), lr=0.1))
+    assert "differs from eager torch, without the step of LAMB, which torch does not have: " in line_of(capsys)
+
+
+def test_groups_of_replicas_with_their_own_weights_are_not_compared(capsys: Any) -> None:
+    model = poptorch.inferenceModel(nn.Linear(3, 2, bias=False), options(replicationFactor=2))
+    model.weight.replicaGrouping(poptorch.CommGroupType.NoGrouping, 0)
+    model(torch.randn(2, 3))
+    model.destroy()
+    assert "cannot be compared: replicas have weights of their own (weight)" in line_of(capsys)
 
 
 def test_an_executable_of_another_program_is_noticed(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
