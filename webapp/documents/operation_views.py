@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import operation_table
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure_titles import column_of, viewer_frame
 from webapp.arrays import Int64Array
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
@@ -26,7 +26,7 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
     for field, (title, kind, _, is_shown) in FIGURES.items():
         if field in recorded and (is_shown or field in groups.sums.worth_a_column or field == state.by):
-            fields.append(Field(field, title, kind))
+            fields.append(Field(column_of("operations", field), title, kind))
             if field in groups.totals and field != "programs":
                 fields.append(Field(f"{field}_share", "Share", "percent"))
             if field == state.by:

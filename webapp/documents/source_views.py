@@ -8,7 +8,7 @@ import numpy as np
 
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of, stored_variables
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure_titles import column_of, figure_title, viewer_frame
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
 from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
@@ -30,9 +30,8 @@ MOST_LINES = 5_000
 _TAB = 8
 
 _FIGURES = [
-    Field("cycles", "Cycles", "cycles"),
-    Field("live", "Live at peak", "bytes"),
-    Field("received", "Received", "bytes"),
+    Field(column_of("source_lines", id), figure_title("source_lines", id).title, kind)
+    for id, kind in (("cycles", "cycles"), ("live", "bytes"), ("received", "bytes"))
 ]
 
 

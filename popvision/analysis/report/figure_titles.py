@@ -45,11 +45,11 @@ def figure_title(table: str, figure: str) -> FigureTitle:
     entry = entries[name]
     title = f"Target {entry.title[:1].lower()}{entry.title[1:]}"
     help = f"In the target: {entry.hint}" if entry.hint else "In the target"
-    return FigureTitle(title, help, field=title if entry.field else "", column=f"other_{entry.column or name}")
+    return FigureTitle(title, help, column=f"other_{entry.column or name}")
 
 
 def placed(text: str, place: str) -> str:
-    """A title or a field with its place."""
+    """A title or a name with its place."""
     if "{place}" in text:
         return text.replace("{place}", place)
     return f"{text}, {place}" if place else text
@@ -61,8 +61,8 @@ def heading(table: Table, figure: Figure) -> str:
 
 
 def field_of(table: Table, figure: Figure) -> str:
-    """The name of a column in the viewer's tables and exports, such as "State, tile 5_source"."""
-    name = placed(figure_title(table.id, figure.id).field or figure.id, figure.place)
+    """The name of a column in the viewer's tables and exports, such as "state_bytes, tile 5_source"."""
+    name = placed(column_of(table.id, figure.id), figure.place)
     return f"{name}_{figure.side}" if figure.side else name
 
 

@@ -71,12 +71,12 @@ def test_a_report_against_itself_differs_nowhere(tmp_path: Path, seed: int, wher
     source, target = (write_case(tmp_path / name, case) for name in "ab")
     for by in ("index", "programs"):
         pairs = [
-            (viewer_frame(curve_pair(source, target, where, by)), ["Not always live", "Total"]),
-            (viewer_frame(always_live_pair(source, target, where)), ["Bytes"]),
-            (viewer_frame(live_pair(source, target, [0, 4], where, by)), ["Index 0", "Index 4"]),
-            (viewer_frame(vertices_pair(source, target, 0, TILES, by)), ["Instances", "State"]),
-            (viewer_frame(cycles_pair(source, target, [0, 2], TILES, by)), ["Maximum", "Mean"]),
-            (viewer_frame(flops_pair(source, target, 0, by)), ["FLOP"]),
+            (viewer_frame(curve_pair(source, target, where, by)), ["not_always_live_bytes", "live_bytes"]),
+            (viewer_frame(always_live_pair(source, target, where)), ["size_bytes"]),
+            (viewer_frame(live_pair(source, target, [0, 4], where, by)), ["size_bytes, 0", "size_bytes, 4"]),
+            (viewer_frame(vertices_pair(source, target, 0, TILES, by)), ["instances", "state_bytes"]),
+            (viewer_frame(cycles_pair(source, target, [0, 2], TILES, by)), ["longest_cycles", "mean_cycles"]),
+            (viewer_frame(flops_pair(source, target, 0, by)), ["flops"]),
         ]
         for frame, figures in pairs:
             for figure in figures:
@@ -100,17 +100,17 @@ def test_every_variable_of_either_report_is_listed_once(tmp_path: Path, seeds: t
     def known(case: Case) -> set[str]:
         return {f"v{i}" for i in range(len(case.classes))}
 
-    always = viewer_frame(always_live_pair(source, target, where)).set_index("Variable")
+    always = viewer_frame(always_live_pair(source, target, where)).set_index("name")
     for side, case in zip(("source", "target"), cases, strict=True):
-        assert always[f"Bytes_{side}"].notna().all()
-        assert {name: size for name, size in always[f"Bytes_{side}"].items() if size} == bytes_of(case, True)
-    live = viewer_frame(live_pair(source, target, [index], where)).set_index("Variable")
+        assert always[f"size_bytes_{side}"].notna().all()
+        assert {name: size for name, size in always[f"size_bytes_{side}"].items() if size} == bytes_of(case, True)
+    live = viewer_frame(live_pair(source, target, [index], where)).set_index("name")
     assert live.index.is_unique
     for side, case in zip(("source", "target"), cases, strict=True):
-        shown = live[f"Index {index}_{side}"]
+        shown = live[f"size_bytes, {index}_{side}"]
         assert shown.notna().all()  # what a report lacks is 0 there
         assert {name: size for name, size in shown.items() if size} == bytes_of(case, False)
-        ids = live["Id" if side == "source" else "Target id"]
+        ids = live["variable" if side == "source" else "other_variable"]
         assert set(live.index[ids.notna()]) == known(case) & set(live.index)  # the ids tell what it has
 
 
@@ -119,11 +119,11 @@ def test_an_index_without_partner_is_missing_not_zero(tmp_path: Path) -> None:
     source = write_case(tmp_path / "a", case)
     target = write_case(tmp_path / "b", make_case(3, indices=6))
     frame = viewer_frame(curve_pair(source, target, Where()))
-    assert frame["Total_target"].isna().tolist() == [False] * 6 + [True] * 3
-    assert viewer_frame(live_pair(source, target, [7], Where()))["Index 7_target"].isna().all()
-    assert viewer_frame(cycles_pair(source, target, [7], TILES))["Maximum_target"].isna().all()
-    assert viewer_frame(flops_pair(source, target, 7))["FLOP_target"].isna().all()
-    assert viewer_frame(vertices_pair(source, target, 7, TILES))["State_target"].isna().all()
+    assert frame["live_bytes_target"].isna().tolist() == [False] * 6 + [True] * 3
+    assert viewer_frame(live_pair(source, target, [7], Where()))["size_bytes, 7_target"].isna().all()
+    assert viewer_frame(cycles_pair(source, target, [7], TILES))["longest_cycles_target"].isna().all()
+    assert viewer_frame(flops_pair(source, target, 7))["flops_target"].isna().all()
+    assert viewer_frame(vertices_pair(source, target, 7, TILES))["state_bytes_target"].isna().all()
     backwards = viewer_frame(curve_pair(target, source, Where()))
-    assert backwards["Index"].isna().tolist() == [False] * 6 + [True] * 3
-    assert backwards["Target index"].tolist() == list(range(9))
+    assert backwards["liveness_index"].isna().tolist() == [False] * 6 + [True] * 3
+    assert backwards["other_liveness_index"].tolist() == list(range(9))

@@ -31,7 +31,7 @@ def test_a_report_against_itself_is_zero(by: str) -> None:
         assert (rows[f"{field}_diff"] == 0).all()
         assert (rows[f"{field}_rel"] == 0).all()
     steps = viewer_frame(steps_of_both(source, target, 0, (0, 10**9), (0, 10**9)))
-    assert (steps["step"] == steps["target_step"]).all()
+    assert (steps["step"] == steps["other_step"]).all()
     assert (steps["matched"] != "").all()
     for field in COMPARED:
         assert (steps[f"{field}_source"] == steps[f"{field}_target"]).all()
@@ -78,8 +78,8 @@ def test_steps_without_a_partner_are_listed(tmp_path: Path) -> None:
     target = ReportSource(tmp_path / "b")
     rows = viewer_frame(steps_of_both(source, target, 0, (0, 43), (0, 23)))
     assert rows["step"].tolist() == [0, 1, 2, 3]
-    assert rows["target_step"].isna().tolist() == [False, False, True, True]
+    assert rows["other_step"].isna().tolist() == [False, False, True, True]
     assert rows["matched"].tolist()[2:] == ["", ""]
     back = viewer_frame(steps_of_both(target, source, 0, (0, 23), (0, 43)))
-    assert back["target_step"].tolist() == [0, 1, 2, 3]
+    assert back["other_step"].tolist() == [0, 1, 2, 3]
     assert back["step"].isna().tolist() == [False, False, True, True]

@@ -47,7 +47,7 @@ def test_a_report_with_itself_has_no_differences(pair: tuple[ReportSource, Repor
         both = viewer_frame(join(whole, whole, id_figure, match(source, source), whole.placed_ids()))
         assert len(both) == len(whole)
         assert set(both["in_report"]) <= {"both"}
-        assert both["Id"].tolist() == whole[id_figure].tolist()
+        assert both[id_figure].tolist() == whole[id_figure].tolist()
         for name in both.columns:
             if name.endswith("_source"):
                 other = both[name.removesuffix("_source") + "_target"]
@@ -65,9 +65,12 @@ def test_rows_of_one_report_alone_are_kept(pair: tuple[ReportSource, ReportSourc
     alone = viewer_frame(join(mine.take(slice(1)), theirs, "vertex_type", match, ["state_bytes"]))
     assert alone["in_report"].tolist() == ["both", "target"]
     missing = alone.iloc[1]
-    assert (missing["Id"], missing["Vertex type"]) == (match.source_rows()[theirs["vertex_type"][1]], theirs["name"][1])
-    assert missing["State, all tiles_source"] == 0  # what only one report has counts in full
-    assert missing["State, all tiles_target"] == theirs["state_bytes"][1]
+    assert (missing["vertex_type"], missing["name"]) == (
+        match.source_rows()[theirs["vertex_type"][1]],
+        theirs["name"][1],
+    )
+    assert missing["state_bytes, all tiles_source"] == 0  # what only one report has counts in full
+    assert missing["state_bytes, all tiles_target"] == theirs["state_bytes"][1]
 
 
 def test_details_of_both_reports(pair: tuple[ReportSource, ReportSource]) -> None:

@@ -17,7 +17,7 @@ from popvision.analysis.programs.program_tree import tree_rows
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers, related_programs
 from popvision.analysis.programs.table import FIELDS, column_totals, program_columns, program_table
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure_titles import column_of, viewer_frame
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.source_code.rows import align_lines, row_texts, source_rows
 from tests.analysis.source_code.source_case import NAME, line_of, run_program
@@ -42,9 +42,10 @@ def test_a_tree_with_itself_is_the_tree(pair: tuple[ReportSource, ReportSource],
     assert rows.source.tolist() == rows.target.tolist() == plain.program.tolist()
     assert (rows.depth.tolist(), rows.size.tolist()) == (plain.depth.tolist(), plain.size.tolist())
     for field in FIELDS:
+        name = column_of("programs", field)
         frame = viewer_frame(compared_programs(source, other, field))
         assert len(frame) == len(programs_of(source).type)
-        assert frame[f"{field}_source"].equals(frame[f"{field}_target"].rename(f"{field}_source"))
+        assert frame[f"{name}_source"].equals(frame[f"{name}_target"].rename(f"{name}_source"))
 
 
 def test_programs_of_one_side_stand_in_place(pair: tuple[ReportSource, ReportSource]) -> None:
@@ -63,26 +64,26 @@ def test_programs_of_one_side_stand_in_place(pair: tuple[ReportSource, ReportSou
 def test_differences_are_sorted_by_their_size(pair: tuple[ReportSource, ReportSource]) -> None:
     source, target = pair
     frame = viewer_frame(compared_programs(source, target, "self"))
-    size = (frame["self_target"].fillna(0) - frame["self_source"].fillna(0)).abs().tolist()
+    size = (frame["self_cycles_target"].fillna(0) - frame["self_cycles_source"].fillna(0)).abs().tolist()
     assert size == sorted(size, reverse=True)
     lone = frame[frame["in_report"] == "target"]
-    assert lone["id"].isna().all()
+    assert lone["program"].isna().all()
     assert set(lone["matched"]) == {""}
-    assert sorted(lone["target_id"].tolist()) == match_programs(source, target).only_target.tolist()
-    for report, side in ((source, "self_source"), (target, "self_target")):
+    assert sorted(lone["other_program"].tolist()) == match_programs(source, target).only_target.tolist()
+    for report, side in ((source, "self_cycles_source"), (target, "self_cycles_target")):
         assert frame[side].sum() == program_columns(report)["self"].sum()
 
 
 def test_columns_and_what_is_a_hundred_percent(pair: tuple[ReportSource, ReportSource]) -> None:
     source = pair[0]
-    frame, whole = viewer_frame(program_table(source)).set_index("id"), column_totals(source)
-    assert frame["self"].sum() == frame["total"][0] == whole["self"] == source.reader.total_cycles()
-    assert frame["received"][0] == whole["received"]
-    assert frame["live"].max() == frame["live"][0] == whole["live"]
+    frame, whole = viewer_frame(program_table(source)).set_index("program"), column_totals(source)
+    assert frame["self_cycles"].sum() == frame["total_cycles"][0] == whole["self"] == source.reader.total_cycles()
+    assert frame["received_bytes"][0] == whole["received"]
+    assert frame["live_bytes"].max() == frame["live_bytes"][0] == whole["live"]
     repeat = programs_of(source).type.index("Repeat")
     assert (frame["trips"][repeat], frame["executions"][repeat]) == (3, 2)
     assert frame["trips"].isna().sum() == len(frame) - 1
-    assert viewer_frame(program_table(source))["self"].is_monotonic_decreasing
+    assert viewer_frame(program_table(source))["self_cycles"].is_monotonic_decreasing
 
 
 def test_related_by_layer_and_by_vertex(pair: tuple[ReportSource, ReportSource]) -> None:

@@ -89,8 +89,8 @@ def test_begin_and_end_of_a_host_copy_mean_its_mid(two_ipus: ReportSource) -> No
     with sqlite3.connect(two_ipus.reader.path) as db:
         query = "select sum(data_in) from steps_by_ipu join steps on id = step_id where program = ?"
         ((size,),) = db.execute(query, (mid,)).fetchall()
-    assert (row["program"], row["to_device"]) == (mid, size)
-    assert np.isnan(row["use"])
+    assert (row["program"], row["to_device_bytes"]) == (mid, size)
+    assert np.isnan(row["use_share"])
     assert size == row["executions"] * IPUS * 2**20
 
 
@@ -100,7 +100,12 @@ def test_a_hidden_transfer_is_measured_by_its_own_tile(tmp_path: Path) -> None:
     assert figures(source).self_cycles.tolist() == [0, 100, 0, 0, 0, 0, 10]
     assert longest_tiles(source).tolist() == [0, 100, 20, 60, 5, 20, 10]
     (row,) = viewer_frame(host_copies(source)).to_dict("records")
-    assert (row["begin"], row["mid"], row["end"], row["achieved"]) == (20, 60, 5, 64 / 60)
+    assert (row["begin_cycles"], row["mid_cycles"], row["end_cycles"], row["achieved_bytes_per_cycle"]) == (
+        20,
+        60,
+        5,
+        64 / 60,
+    )
     measured = window_figures(source, 0, 0, 110).transfers["stream copy"]  # the execution trace says the same
     assert (measured.cycles, measured.bandwidth) == (60, 64 / 60)
 

@@ -34,17 +34,23 @@ def test_parts_of_names_of_the_tiny_run(tiny: ReportSource) -> None:
     """Flat bars 20, 3, 4, 16; tile cycles 35, 57, 8, 35. "layer" holds the two matmuls and the exchange."""
     rows = viewer_frame(aggregate(tiny, [0], 0, 43, "part")).set_index("name")
     assert rows.loc["layer", ["count", "self_cycles", "total_cycles", "total_tile_cycles"]].tolist() == [3, 0, 40, 78]
-    assert rows.loc["matmul", ["count", "self_cycles", "total_cycles", "min", "max"]].tolist() == [2, 36, 36, 16, 20]
-    assert rows.loc["matmul", "mean"] == 18
-    assert rows.loc["layer", "share"] == 40 / 43
-    assert rows.loc["matmul", "cumulative"] == 36 / 43
-    assert rows.loc["ExchangePre", "cumulative"] == 40 / 43
-    assert rows.loc["Sync (Internal)", "cumulative"] == 1
+    assert rows.loc["matmul", ["count", "self_cycles", "total_cycles", "min_cycles", "max_cycles"]].tolist() == [
+        2,
+        36,
+        36,
+        16,
+        20,
+    ]
+    assert rows.loc["matmul", "mean_cycles"] == 18
+    assert rows.loc["layer", "time_share"] == 40 / 43
+    assert rows.loc["matmul", "cumulative_share"] == 36 / 43
+    assert rows.loc["ExchangePre", "cumulative_share"] == 40 / 43
+    assert rows.loc["Sync (Internal)", "cumulative_share"] == 1
 
 
 @pytest.mark.parametrize("by", GROUPINGS)
 def test_the_cumulative_share_grows_from_row_to_row(chain: ReportSource, by: str) -> None:
-    cumulative = viewer_frame(aggregate(chain, [0], 0, run_bars(chain).total, by))["cumulative"].tolist()
+    cumulative = viewer_frame(aggregate(chain, [0], 0, run_bars(chain).total, by))["cumulative_share"].tolist()
     assert cumulative == sorted(cumulative)
 
 
@@ -62,7 +68,7 @@ def test_self_cycles_add_up_to_the_window(chain: ReportSource, by: str) -> None:
     if not by.startswith("level") or int(by[5:]) >= depth:
         assert rows["self_cycles"].sum() == total
         assert rows["self_tile_cycles"].sum() == sum(window_figures(chain, 0, 0, total).by_type.values())
-        assert rows["cumulative"].max() == 1
+        assert rows["cumulative_share"].max() == 1
     assert (rows["total_cycles"] >= rows["self_cycles"]).all()
 
 

@@ -64,32 +64,33 @@ def test_variables_live_at_an_index_add_up_to_the_curve(opened: tuple[Case, Repo
         line = curve(source, where)
         for index in range(case.indices):
             table = viewer_frame(live_table(source, [index], where))
-            assert table[f"Index {index}"].sum() == line.not_always_live[index]
+            assert table[f"size_bytes, {index}"].sum() == line.not_always_live[index]
             expected: dict[str, int] = {}
             for a in case.allocations:
                 if a.tile in line.tiles and case.live(a.variable, index):
                     expected[f"v{a.variable}"] = expected.get(f"v{a.variable}", 0) + a.bytes
-            found = table[table[f"Index {index}"] > 0]
-            assert dict(zip(found["Variable"], found[f"Index {index}"], strict=True)) == expected
-            assert found[f"Index {index}"].is_monotonic_decreasing
+            found = table[table[f"size_bytes, {index}"] > 0]
+            assert dict(zip(found["name"], found[f"size_bytes, {index}"], strict=True)) == expected
+            assert found[f"size_bytes, {index}"].is_monotonic_decreasing
 
 
 def test_always_live_variables_add_up(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
     for where in (Where(), Where("ipu", 0), Where("tile", 1)):
         table = viewer_frame(always_live_table(source, where))
-        assert table["Bytes"].sum() == curve(source, where).always_live
-        assert table["Bytes"].is_monotonic_decreasing
-        assert all(case.classes[v] < 0 for v in table["Id"])
+        assert table["size_bytes"].sum() == curve(source, where).always_live
+        assert table["size_bytes"].is_monotonic_decreasing
+        assert all(case.classes[v] < 0 for v in table["variable"])
 
 
 def test_two_indices_give_a_signed_change(opened: tuple[Case, ReportSource]) -> None:
     _, source = opened
     table = viewer_frame(live_table(source, [2, 5]))
-    assert table.columns.tolist() == ["Variable", "Id", "Live", "Index 2", "Index 5", "Change 5 - 2"]
+    change = "change_bytes, 5 - 2"
+    assert table.columns.tolist() == ["name", "variable", "live", "size_bytes, 2", "size_bytes, 5", change]
     line = curve(source)
-    assert table["Change 5 - 2"].sum() == line.not_always_live[5] - line.not_always_live[2]
-    assert ((table["Index 5"] - table["Index 2"]) == table["Change 5 - 2"]).all()
+    assert table[change].sum() == line.not_always_live[5] - line.not_always_live[2]
+    assert ((table["size_bytes, 5"] - table["size_bytes, 2"]) == table[change]).all()
 
 
 def test_lifetimes(opened: tuple[Case, ReportSource]) -> None:

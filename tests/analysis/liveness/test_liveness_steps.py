@@ -42,13 +42,18 @@ def test_programs_and_filter(source: ReportSource) -> None:
 def test_cycles_of_an_index_are_over_its_tiles(source: ReportSource) -> None:
     rows = viewer_frame(cycles_table(source, [0, 1, 2], range(6))).to_dict("records")
     # Program 1 takes 100 x (tile within its IPU + 10 x IPU) cycles: 0, 100, 200, 1000, 1100, 1200.
-    assert (rows[0]["Maximum"], rows[0]["Mean"], rows[0]["Minimum"], rows[0]["Tile"]) == (1200, 600.0, 0, 5)
-    assert (rows[0]["Balance"], rows[0]["Time us"], rows[0]["Basis"]) == (0.5, pytest.approx(1.2), "exact")
-    assert (rows[1]["Maximum"], rows[1]["Basis"]) == (12, "")
-    assert rows[2]["Basis"] == "guess"
-    assert rows[2]["Maximum"] != rows[2]["Maximum"]  # not known
+    assert (rows[0]["longest_cycles"], rows[0]["mean_cycles"], rows[0]["shortest_cycles"], rows[0]["longest_tile"]) == (
+        1200,
+        600.0,
+        0,
+        5,
+    )
+    assert (rows[0]["balance"], rows[0]["device_us"], rows[0]["provenance"]) == (0.5, pytest.approx(1.2), "exact")
+    assert (rows[1]["longest_cycles"], rows[1]["provenance"]) == (12, "")
+    assert rows[2]["provenance"] == "guess"
+    assert rows[2]["longest_cycles"] != rows[2]["longest_cycles"]  # not known
     one = viewer_frame(cycles_table(source, [0], range(4, 5))).to_dict("records")[0]
-    assert (one["Maximum"], one["Tile"], one["Balance"]) == (1100, 4, 1.0)
+    assert (one["longest_cycles"], one["longest_tile"], one["balance"]) == (1100, 4, 1.0)
 
 
 def test_estimates_carry_their_least_certain_source(source: ReportSource) -> None:
@@ -63,19 +68,23 @@ def test_estimates_carry_their_least_certain_source(source: ReportSource) -> Non
 
 
 def test_vertices_of_two_indices(source: ReportSource) -> None:
-    table = viewer_frame(vertices_table(source, [0, 2], range(6))).set_index("Vertex type")
-    assert table.loc["Mul", ["Instances, index 0", "State, index 0", "State, index 2"]].tolist() == [9, 144, 0]
-    assert table.loc["Add", ["Instances, index 2", "State, index 2"]].tolist() == [15, 180]
-    assert table["Change of state 2 - 0"].to_dict() == {"Mul": -144, "Add": 180}
+    table = viewer_frame(vertices_table(source, [0, 2], range(6))).set_index("name")
+    assert table.loc["Mul", ["instances, index 0", "state_bytes, index 0", "state_bytes, index 2"]].tolist() == [
+        9,
+        144,
+        0,
+    ]
+    assert table.loc["Add", ["instances, index 2", "state_bytes, index 2"]].tolist() == [15, 180]
+    assert table["state_change_bytes, 2 - 0"].to_dict() == {"Mul": -144, "Add": 180}
     assert viewer_frame(vertices_table(source, [1], range(6))).empty
     tile = viewer_frame(vertices_table(source, [0], range(5, 6)))
-    assert tile["Instances, index 0"].tolist() == [3]
+    assert tile["instances, index 0"].tolist() == [3]
 
 
 def test_flops_say_when_they_are_not_known(source: ReportSource) -> None:
-    table = viewer_frame(flops_table(source, [0, 1, 2])).set_index("Vertex type")
-    assert table.loc["Total", "FLOP, index 0"] == 640
-    assert table.loc["Mul", "FLOP, index 0"] == 640  # 320 on each IPU
-    assert table.loc["Total", "FLOP, index 1"] == 0
-    assert table.isna().loc["Total", "FLOP, index 2"]
-    assert table.isna().loc["Add", "FLOP, index 2"]
+    table = viewer_frame(flops_table(source, [0, 1, 2])).set_index("name")
+    assert table.loc["Total", "flops, index 0"] == 640
+    assert table.loc["Mul", "flops, index 0"] == 640  # 320 on each IPU
+    assert table.loc["Total", "flops, index 1"] == 0
+    assert table.isna().loc["Total", "flops, index 2"]
+    assert table.isna().loc["Add", "flops, index 2"]

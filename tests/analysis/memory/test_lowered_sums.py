@@ -88,12 +88,12 @@ def test_equal_rows_are_added(rows: list[tuple[int, int, int, int]], far: int) -
 def test_variables_of_several_tiles_side_by_side(opened: tuple[Case, ReportSource]) -> None:
     case, source = opened
     table = viewer_frame(variable_table(source, tile_columns(target_of(source), [1, 6])))
-    found = table.set_index("Id")
+    found = table.set_index("variable")
     for variable in {a.variable for a in case.allocations if a.tile in (1, 6)}:
         for tile in (1, 6):
             mine = sum(a.bytes for a in case.allocations if (a.tile, a.variable) == (tile, variable))
-            assert found.loc[variable, f"Bytes, tile {tile}"] == mine
-        assert found.loc[variable, "Variable"] == f"v{variable}"
-        assert found.loc[variable, "Live"] == ("always" if case.classes[variable] < 0 else "at times")
-    total = table["Bytes, tile 1"] + table["Bytes, tile 6"]
+            assert found.loc[variable, f"size_bytes, tile {tile}"] == mine
+        assert found.loc[variable, "name"] == f"v{variable}"
+        assert found.loc[variable, "live"] == ("always" if case.classes[variable] < 0 else "at times")
+    total = table["size_bytes, tile 1"] + table["size_bytes, tile 6"]
     assert total.tolist() == sorted(total.tolist(), reverse=True)

@@ -52,6 +52,8 @@ def test_tile_curves_peak_as_stored_and_add_up_to_the_whole(source: ReportSource
 
 def test_variables_add_up_to_the_curve(source: ReportSource) -> None:
     whole = curve(source)
-    assert int(viewer_frame(always_live_table(source))["Bytes"].sum()) == whole.always_live
+    assert int(viewer_frame(always_live_table(source))["size_bytes"].sum()) == whole.always_live
     for index in range(0, len(whole.program), 7):
-        assert int(viewer_frame(live_table(source, [index]))[f"Index {index}"].sum()) == whole.not_always_live[index]
+        assert (
+            int(viewer_frame(live_table(source, [index]))[f"size_bytes, {index}"].sum()) == whole.not_always_live[index]
+        )

@@ -119,12 +119,12 @@ def test_lowered_table_says_what_lies_where(opened: tuple[Case, ReportSource]) -
     case, source = opened
     table = viewer_frame(lowered_table(source, 1))
     mine = sorted((a for a in case.allocations if a.tile == 1), key=lambda a: (a.address, a.variable))
-    assert table["Variable"].tolist() == [f"v{a.variable}" for a in mine]
-    assert table["Name"].tolist() == [f"v{a.variable}#0" for a in mine]
-    assert table["Address"].tolist() == [a.address for a in mine]
-    assert table["Bytes"].tolist() == [a.bytes for a in mine]
-    assert table["Id"].tolist() == [1000 + row for row in range(len(mine))]
-    for text, a in zip(table["Live"], mine, strict=True):
+    assert table["variable_name"].tolist() == [f"v{a.variable}" for a in mine]
+    assert table["name"].tolist() == [f"v{a.variable}#0" for a in mine]
+    assert table["address"].tolist() == [a.address for a in mine]
+    assert table["size_bytes"].tolist() == [a.bytes for a in mine]
+    assert table["id"].tolist() == [1000 + row for row in range(len(mine))]
+    for text, a in zip(table["live"], mine, strict=True):
         live = [i for i in range(case.indices) if case.live(a.variable, i)]
         assert (text == "always") == (case.classes[a.variable] < 0)
         if text != "always":
@@ -149,19 +149,19 @@ def test_contents_of_tiles(opened: tuple[Case, ReportSource]) -> None:
     _, source = opened
     # counts are tile + compute set + ipu: Mul has 0+1+2 and 1+2+3, Add one more on each tile.
     vertices = viewer_frame(vertex_table(source, columns_of(source)))
-    assert vertices["Vertex type"].tolist() == ["Add", "Mul"] or vertices["Vertex type"].tolist() == ["Mul", "Add"]
-    by_name = vertices.set_index("Vertex type")
-    assert by_name.loc["Mul", ["Instances, all tiles", "State, all tiles"]].tolist() == [9, 144]
-    assert by_name.loc["Add", ["Instances, all tiles", "State, all tiles"]].tolist() == [15, 180]
-    assert by_name.loc["Mul", "Code, all tiles"] == 500  # five of six tiles hold one
-    assert by_name["Code, all tiles"].isna().tolist().count(True) == 1
-    sets = viewer_frame(compute_set_table(source, columns_of(source, 0, 5))).set_index("Compute set")
-    assert sets.loc["add", ["Vertices, tile 0", "Vertices, tile 5", "State, tile 5"]].tolist() == [1, 4, 48]
-    assert sets.loc["mul", ["Vertices, tile 0", "Vertices, tile 5", "Programs"]].tolist() == [0, 3, 1]
+    assert vertices["name"].tolist() == ["Add", "Mul"] or vertices["name"].tolist() == ["Mul", "Add"]
+    by_name = vertices.set_index("name")
+    assert by_name.loc["Mul", ["instances, all tiles", "state_bytes, all tiles"]].tolist() == [9, 144]
+    assert by_name.loc["Add", ["instances, all tiles", "state_bytes, all tiles"]].tolist() == [15, 180]
+    assert by_name.loc["Mul", "code_bytes, all tiles"] == 500  # five of six tiles hold one
+    assert by_name["code_bytes, all tiles"].isna().tolist().count(True) == 1
+    sets = viewer_frame(compute_set_table(source, columns_of(source, 0, 5))).set_index("name")
+    assert sets.loc["add", ["vertices, tile 0", "vertices, tile 5", "state_bytes, tile 5"]].tolist() == [1, 4, 48]
+    assert sets.loc["mul", ["vertices, tile 0", "vertices, tile 5", "programs"]].tolist() == [0, 3, 1]
     exchange = viewer_frame(exchange_table(source, columns_of(source, 5)))
     assert exchange.loc[0].tolist() == ["mul/Exchange", "DoExchange", 2, 19, 48, 52]
     whole = viewer_frame(exchange_table(source, columns_of(source))).loc[0]
-    assert whole["Code, all tiles"] == 7 * 6 + (0 + 1 + 2 + 10 + 11 + 12)
+    assert whole["code_bytes, all tiles"] == 7 * 6 + (0 + 1 + 2 + 10 + 11 + 12)
 
 
 def test_exchanges_too_large_to_keep_are_read_each_time(
@@ -172,7 +172,7 @@ def test_exchanges_too_large_to_keep_are_read_each_time(
     monkeypatch.setattr(exchanges_on_tiles, "MOST_BYTES", 0)
     again = ReportSource(source.folder)
     assert viewer_frame(exchange_table(again, columns_of(again, 1, 5))).equals(kept)
-    assert (kept["Sent, tile 1"] == kept["Received, tile 1"] + 4).all()
+    assert (kept["sent_bytes, tile 1"] == kept["received_bytes, tile 1"] + 4).all()
 
 
 def test_a_report_without_lowered_variables_says_so(tmp_path: Path) -> None:

@@ -116,10 +116,10 @@ def test_the_rest_of_a_category_matches_however_many_it_holds(tmp_path: Path) ->
         for count, extra in ((5, []), (7, [PeakRow("part", "other", "Reserved for other indices", 3)]))
     )
     frame = viewer_frame(compared_peaks(source, source, (few, many)))
-    assert frame["What"].tolist() == ["5 more of Variables", "Free", "Reserved for other indices"]
-    assert frame["Bytes_source"].tolist()[:2] == [40, 960]
-    assert frame["Bytes_source"].isna().tolist() == [False, False, True]
-    assert frame["Bytes_target"].tolist() == [56, 944, 3]
+    assert frame["label"].tolist() == ["5 more of Variables", "Free", "Reserved for other indices"]
+    assert frame["size_bytes_source"].tolist()[:2] == [40, 960]
+    assert frame["size_bytes_source"].isna().tolist() == [False, False, True]
+    assert frame["size_bytes_target"].tolist() == [56, 944, 3]
 
 
 def test_many_variables_are_one_row(tmp_path: Path) -> None:

@@ -177,14 +177,14 @@ def test_groups_by_the_beginning_of_names(source: ReportSource) -> None:
     net = frame.set_index("name").loc["net"]
     each = viewer_frame(operation_table(source)).set_index("name")
     assert net["operations"] == 2
-    assert net["cycles"] == each["cycles"]["net/first"] + each["cycles"]["net/second"]
+    assert net["total_cycles"] == each["total_cycles"]["net/first"] + each["total_cycles"]["net/second"]
     assert net["first_index"] == each["first_index"]["net/first"]
-    assert frame["cycles_percent"].sum() == pytest.approx(100)
-    assert frame["cumulative"].tolist()[-1] == pytest.approx(100)
-    assert frame["cumulative"].tolist() == pytest.approx(np.cumsum(frame["cycles_percent"]).tolist())
+    assert frame["total_cycles_percent"].sum() == pytest.approx(100)
+    assert frame["cumulative_percent"].tolist()[-1] == pytest.approx(100)
+    assert frame["cumulative_percent"].tolist() == pytest.approx(np.cumsum(frame["total_cycles_percent"]).tolist())
     below = viewer_frame(operation_table(source, level=2, under="net"))
     assert sorted(below["name"]) == ["net/first", "net/second"]
-    assert below["cycles"].sum() == net["cycles"]
+    assert below["total_cycles"].sum() == net["total_cycles"]
     assert operation_groups(source, level=1).deeper.tolist() == [False, True, False]
     assert deepest_level(source) == 2
 
@@ -250,11 +250,11 @@ def test_derived_figures_are_those_of_a_loop_over_rows(source: ReportSource) -> 
     plain, derived = viewer_frame(table).to_dict("records"), viewer_frame(derived_table(source, table))
     assert derived["name"].tolist() == [row["name"] for row in plain]
     for row, out in zip(plain, derived.to_dict("records"), strict=True):
-        for rate, divisor in (("rate", row["cycles"]), ("intensity", row["received"])):
+        for rate, divisor in (("rate", row["total_cycles"]), ("intensity", row["received_bytes"])):
             known = not pd.isna(row["flops"]) and row["flops"] > 0 and divisor > 0
             assert out[rate] == row["flops"] / divisor if known else np.isnan(out[rate])
-        assert out["code_share"] == row["code_percent"] / 100
-        assert out["cumulative_share"] == row["cumulative"] / 100
+        assert out["code_share"] == row["code_bytes_percent"] / 100
+        assert out["cumulative_share"] == row["cumulative_percent"] / 100
     calls = dict(zip(derived["name"], derived["operation"], strict=True))
     assert calls[NOT_ATTRIBUTED] == ""
     assert (derived["rate"] > 0).any()

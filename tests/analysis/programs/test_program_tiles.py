@@ -23,7 +23,7 @@ def test_rows_are_those_of_the_arrays() -> None:
     source = ReportSource(SAMPLES / "train_mlp")
     program = program_ending(source, "layer1/fwd/Conv_1/Convolve/ExchangePre")
     frame = viewer_frame(program_tiles(source, program))
-    assert frame["Tile"].tolist() == list(range(64))
+    assert frame["tile"].tolist() == list(range(64))
     with sqlite3.connect(f"file:{SAMPLES / 'train_mlp' / 'profile.pop'}?mode=ro", uri=True) as db:
         ids = db.execute(
             "select cycles_array, rx_array, tx_array, exchange_code_array, control_code_array "
@@ -31,13 +31,16 @@ def test_rows_are_those_of_the_arrays() -> None:
         ).fetchone()
         step = db.execute(f"select max(id) from steps where program = {program}").fetchone()[0]
         recorded = db.execute(f"select cycles_array from steps_by_ipu where step_id = {step}").fetchone()[0]
-    columns = ("Estimate", "Received", "Sent", "Exchange code", "Control code", "Recorded")
+    columns = (
+        "estimated_cycles", "received_bytes", "sent_bytes", "exchange_code_bytes", "control_code_bytes",
+        "recorded_cycles",
+    )  # fmt: skip
     for name, array in zip(columns, [*ids, recorded], strict=True):
         assert (name in frame) == (array >= 0)
         if name in frame:
             assert frame[name].tolist() == np.asarray(source.reader.array(array)).tolist()
-    assert {"Estimate", "Received", "Sent", "Recorded"} < set(frame)
-    assert frame["Received"].sum() == messages_of(source, program).bytes.sum() > 0
+    assert {"estimated_cycles", "received_bytes", "sent_bytes", "recorded_cycles"} < set(frame)
+    assert frame["received_bytes"].sum() == messages_of(source, program).bytes.sum() > 0
 
 
 def test_cycles_of_tiles_carry_the_class_of_their_program() -> None:
@@ -65,7 +68,7 @@ def test_a_planted_difference_is_on_its_tile(tmp_path: Path) -> None:
     messages = [(tile, (tile + 1) % 8, 256 + 44 * (tile == 3)) for tile in range(8)]
     changed = ReportSource(planted().with_program(1, messages=messages).write(tmp_path / "changed"))
     pair = viewer_frame(program_tiles_pair(source, changed, 2))
-    for name, where in (("Received", 4), ("Sent", 3)):
+    for name, where in (("received_bytes", 4), ("sent_bytes", 3)):
         change = (pair[f"{name}_target"] - pair[f"{name}_source"]).tolist()
         assert change == [44 * (tile == where) for tile in range(8)]
     same = viewer_frame(program_tiles_pair(source, source, 2))
@@ -78,8 +81,8 @@ def test_a_program_of_one_report_alone_has_one_side(tmp_path: Path) -> None:
     shorter = ReportSource(planted().with_program(5, remove=True).write(tmp_path / "shorter"))
     assert match_programs(source, shorter).target_rows()[6] < 0
     pair = viewer_frame(program_tiles_pair(source, shorter, 6))
-    assert pair["Received_source"].tolist() == program_tiles(source, 6)["received_bytes"].tolist()
-    assert pair["Received_target"].isna().all()
+    assert pair["received_bytes_source"].tolist() == program_tiles(source, 6)["received_bytes"].tolist()
+    assert pair["received_bytes_target"].isna().all()
 
 
 @pytest.mark.parametrize(("level", "known"), [("Tile", True), ("Ipu", False)])

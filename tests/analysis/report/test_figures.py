@@ -199,9 +199,9 @@ def test_changes_are_to_the_first_place_of_the_same_figure() -> None:
         ],
     )
     frame = viewer_frame(with_changes(table))
-    assert list(frame)[4:] == ["Instances, tile 3_change", "State, tile 3_change"]
-    assert frame["Instances, tile 3_change"].tolist() == [2, 0]
-    assert frame["State, tile 3_change"].tolist() == [-30, 0]
+    assert list(frame)[4:] == ["instances, tile 3_change", "state_bytes, tile 3_change"]
+    assert frame["instances, tile 3_change"].tolist() == [2, 0]
+    assert frame["state_bytes, tile 3_change"].tolist() == [-30, 0]
     assert table.column("state_bytes", "tile 3").values.tolist() == [20, 10]
     with pytest.raises(KeyError, match=r"no figure 'state_bytes' at 'tile 9'"):
         table.column("state_bytes", "tile 9")

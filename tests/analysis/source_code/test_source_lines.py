@@ -66,7 +66,7 @@ def test_figures_of_lines_are_those_of_sql(source: ReportSource) -> None:
 
 def test_variables_weigh_on_the_line_that_made_them(source: ReportSource) -> None:
     table = viewer_frame(line_table(source, NAME)).set_index("line")
-    assert table["live"][line_of("a")] == table["live"][line_of("b")] == 256 * 4
+    assert table["live_bytes"][line_of("a")] == table["live_bytes"][line_of("b")] == 256 * 4
     programs, variables = at_line(source, NAME, line_of("a"))
     assert programs.tolist() == []
     assert [source.reader.variables().name[v] for v in variables.tolist()] == ["a"]  # type: ignore[union-attr]

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_cumulative_share_grows_down_the_table(viewer: Viewer) -> None:
     page = viewer.open("train_mlp", "execution", "detail=aggregate")
-    cells = page.locator('.ag-center-cols-container [col-id="cumulative"]')
+    cells = page.locator('.ag-center-cols-container [col-id="cumulative_share"]')
     expect(cells.nth(3)).to_have_text(re.compile(r"^\d+\.\d\d %$"))
     shares = [float(text.removesuffix(" %")) for text in cells.all_inner_texts()]
     assert len(shares) > 3

@@ -110,11 +110,11 @@ def test_keys_move_a_cursor_that_is_announced_and_stands_in_the_table(viewer: Op
         viewer.page.keyboard.press(key)
         _reading(viewer, *place)
     viewer.wait_for_text(".tab-note", "on tile 1")
-    row = viewer.page.locator(".ag-row[row-index='3'] .ag-cell[col-id='Total']")
+    row = viewer.page.locator(".ag-row[row-index='3'] .ag-cell[col-id='live_bytes']")
     row.wait_for()
     address = f"{viewer.base}/data/{viewer.key}/table/liveness-steps.json?where=tile:1"
     rows = viewer.page.request.get(address).json()
-    assert [each["Total"] for each in rows] == [_bytes(1, index) for index in range(INDICES)]
+    assert [each["live_bytes"] for each in rows] == [_bytes(1, index) for index in range(INDICES)]
 
 
 def _centre(viewer: Opened, tile: int, index: int) -> tuple[float, float]:

@@ -63,10 +63,10 @@ def test_the_peak_key_selects_and_the_tab_adds_up(viewer: Opened) -> None:
     expect(viewer.page).to_have_url(re.compile(f"liveness={top}"))
     address = f"{viewer.base}/data/{viewer.key}/table/liveness-live.csv?where=replica:0&indices={top}"
     rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
-    assert sum(int(row[f"Index {top}"]) for row in rows) == max(curve)
+    assert sum(int(row[f"size_bytes, {top}"]) for row in rows) == max(curve)
     of_two_replicas = "select name, p.bytes / 2 from variable_parts p join variables v on v.id = p.variable"
     parts = {tuple(part) for part in viewer.sql(f"{of_two_replicas} where always_live = 0")}
-    assert {(row["Variable"], int(row[f"Index {top}"])) for row in rows} <= parts
+    assert {(row["name"], int(row[f"size_bytes, {top}"])) for row in rows} <= parts
     viewer.wait_for_text(".row-count", f"{len(rows)} row")
 
 
@@ -148,5 +148,5 @@ def test_every_tab_in_both_themes(viewer: Opened) -> None:
 
 def test_cycles_of_a_step(viewer: Opened) -> None:
     viewer.go("liveness", "live_tab=cycles&liveness=0")
-    cell = viewer.page.locator(".ag-cell[col-id=Maximum]").first
+    cell = viewer.page.locator(".ag-cell[col-id=longest_cycles]").first
     expect(cell).to_have_text("1,200")  # program 1: 100 x (tile of its IPU + 10 x IPU), tiles 0 to 5

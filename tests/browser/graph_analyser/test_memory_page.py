@@ -165,7 +165,7 @@ def test_the_peak_of_a_tile_leads_to_its_index(viewer: Opened) -> None:
 
 def test_what_lies_on_a_tile(viewer: Opened) -> None:
     viewer.go("memory", "tiles=1&mem_tab=variables")
-    viewer.page.locator(".ag-cell[col-id=Bytes]").first.wait_for()
+    viewer.page.locator(".ag-cell[col-id=size_bytes]").first.wait_for()
     count = viewer.sql("select n from lowered_by_tile where tile = 1")[0]
     viewer.wait_for_text(".row-count", f"{count} row")
     text = viewer.page.request.get(f"{viewer.base}/data/{viewer.key}/table/memory-lowered.csv?tile=1").text()
@@ -174,7 +174,7 @@ def test_what_lies_on_a_tile(viewer: Opened) -> None:
     sizes = stored.array(viewer.sql("select bytes_array from lowered_by_tile where tile = 1")[0])
     stored.close()
     assert len(rows) == count
-    assert sorted(int(row["Bytes"]) for row in rows) == sorted(sizes.tolist())
+    assert sorted(int(row["size_bytes"]) for row in rows) == sorted(sizes.tolist())
     assert sizes.sum() > 0
     viewer.page.click(".segment:has-text('Address map')")
     viewer.page.locator(".address-map[data-state=bands]").wait_for()
@@ -183,7 +183,7 @@ def test_what_lies_on_a_tile(viewer: Opened) -> None:
 def test_details_as_csv(viewer: Opened) -> None:
     address = f"{viewer.base}/data/{viewer.key}/table/memory-details.csv?replica=0&tiles=2"
     rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
-    found = next(row["tile 2"] for row in rows if row["Path"] == "excluding")
+    found = next(row["size_bytes, tile 2"] for row in rows if row["path"] == "excluding")
     assert int(found) == viewer.sql("select excluding_gaps from memory_by_tile where tile = 2")[0]
 
 
@@ -284,13 +284,13 @@ def test_the_waterfall_of_a_tile_ends_at_its_memory(viewer: Opened) -> None:
     total, capacity = viewer.sql("select total from memory_by_tile where tile = 2")[0], 1200
     address = f"{viewer.base}/data/{viewer.key}/table/memory-peak.csv?tile=2&replica=0"
     rows = list(csv.DictReader(io.StringIO(viewer.page.request.get(address).text())))
-    parts = [int(row["Bytes"]) for row in rows if row["Part"] != "Sum"]
+    parts = [int(row["size_bytes"]) for row in rows if row["part"] != "Sum"]
     assert sum(parts) == capacity
-    assert next(int(row["Bytes"]) for row in rows if row["What"] == "Memory including gaps") == total
+    assert next(int(row["size_bytes"]) for row in rows if row["label"] == "Memory including gaps") == total
     viewer.go("memory", "tiles=2&mem_tab=peak&mem_whole=1")
     viewer.wait_for_plot("mem-peak")
     drawn = viewer.page.evaluate("document.querySelector('#mem-peak .js-plotly-plot').data[0].x")
-    assert drawn == [abs(int(row["Bytes"])) for row in rows]
+    assert drawn == [abs(int(row["size_bytes"])) for row in rows]
 
 
 def test_a_report_compared_with_itself_is_equal_everywhere(viewer: Opened) -> None:

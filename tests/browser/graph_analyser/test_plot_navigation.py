@@ -148,7 +148,10 @@ def test_parts_of_a_variable_stand_beside_its_row(viewer: Opened) -> None:
     rows = viewer.page.request.get(
         f"{viewer.base}/data/{viewer.key}/table/liveness-parts.json?variable={variable}&where=replica:0"
     ).json()
-    assert sum(row["Bytes"] for row in rows) * 2 == viewer.sql(f"select bytes from variables where id = {variable}")[0]
+    assert (
+        sum(row["size_bytes"] for row in rows) * 2
+        == viewer.sql(f"select bytes from variables where id = {variable}")[0]
+    )
 
 
 def test_device_time_says_which_option_records_it(viewer: Opened) -> None:

@@ -83,7 +83,10 @@ def test_host_copies_against_sql() -> None:
     for side, name in (("source", "train_mlp"), ("target", "train_mlp_wide")):
         with sqlite3.connect(f"file:{SAMPLES / name / 'profile.pop'}?mode=ro", uri=True) as db:
             expected = db.execute(query).fetchone()
-        sums = [sum(row[f"{field}_{side}"] or 0 for row in table) for field in ("to_device", "to_host", "mid")]
+        sums = [
+            sum(row[f"{field}_{side}"] or 0 for row in table)
+            for field in ("to_device_bytes", "to_host_bytes", "mid_cycles")
+        ]
         assert sums == list(expected)
 
 
@@ -92,13 +95,15 @@ def test_host_copies_of_two_reports_match_like_programs() -> None:
     source, target = (ReportSource(SAMPLES / each) for each in ("train_mlp", "matmul_chain"))
     frame = figure_frame(compared_host_copies(source, target))
     own = [set(host_copies(each)["program"].tolist()) for each in (source, target)]
-    for name, other, programs in zip(("program", "target_program"), ("target", "source"), own, strict=True):
+    for name, other, programs in zip(("program", "other_program"), ("target", "source"), own, strict=True):
         assert sorted(frame[frame["in_report"] != other][name]) == sorted(programs)
     lone = frame["in_report"] != "both"
     in_source = frame["in_report"] != "target"
-    assert frame[lone]["mid_diff"].equals(
-        frame[lone]["mid_target"].where(~in_source[lone], -frame[lone]["mid_source"]).rename("mid_diff")
+    assert frame[lone]["mid_cycles_diff"].equals(
+        frame[lone]["mid_cycles_target"]
+        .where(~in_source[lone], -frame[lone]["mid_cycles_source"])
+        .rename("mid_cycles_diff")
     )
-    assert frame[lone][["achieved_diff", "use_diff"]].isna().all(axis=None)  # rates of nothing
-    changes = frame["mid_diff"].abs().tolist()
+    assert frame[lone][["achieved_bytes_per_cycle_diff", "use_share_diff"]].isna().all(axis=None)  # rates of nothing
+    changes = frame["mid_cycles_diff"].abs().tolist()
     assert changes == sorted(changes, reverse=True)

@@ -162,14 +162,15 @@ def test_a_planted_difference_is_found_once_with_its_sign(library: Library) -> N
             [2, sign * 1024, sign * 1024]
         ]
         assert not tiles[["gaps_bytes_diff", "always_live_bytes_diff", "not_always_live_bytes_diff"]].any(axis=None)
-        details = figure_frame(details_rows(source, target, {"vs": other})).set_index("Path")
-        changed = details[details["all tiles of replica 0_diff"] != 0]["all tiles of replica 0_diff"]
+        details = figure_frame(details_rows(source, target, {"vs": other})).set_index("path")
+        difference = details["size_bytes, all tiles of replica 0_diff"]
+        changed = difference[difference != 0]
         assert set(changed.index) == {"including", "excluding", "excluding/region", "excluding/type"}
         assert set(changed) == {sign * 1024}
         variables = figure_frame(all_variables(source, target, {"vs": other}))
-        assert (variables["Bytes_diff"] == 0).all()
+        assert (variables["size_bytes_diff"] == 0).all()
         peak = figure_frame(peak_rows(source, target, {"vs": other, "tile": "2"}))
-        changed = peak[peak["Bytes_diff"] != 0].set_index("What")["Bytes_diff"].to_dict()
+        changed = peak[peak["size_bytes_diff"] != 0].set_index("label")["size_bytes_diff"].to_dict()
         assert set(changed.values()) == {1024, -1024}
         assert changed["Memory excluding gaps"] == changed["Memory including gaps"] == sign * 1024
 
@@ -178,8 +179,8 @@ def test_several_tiles_have_their_difference_to_the_first(library: Library) -> N
     source = library.report(key_of(library, "plain"))
     table = table_of("vertices", source, None, {"tiles": "0,2"})
     frame = figure_frame(table)
-    change = frame["Instances, tile 2"] - frame["Instances, tile 0"]
-    assert frame["Instances, tile 2_change"].tolist() == change.tolist()
+    change = frame["instances, tile 2"] - frame["instances, tile 0"]
+    assert frame["instances, tile 2_change"].tolist() == change.tolist()
     titles = [column.title for column in table_columns(table) if column.group == "Instances"]
     assert titles == ["tile 0", "tile 2", "2 − 0"]
 

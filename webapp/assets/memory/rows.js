@@ -12,8 +12,8 @@ const choose = (key, id) => () => {
 
 const callbacks = {
   tile: choose("tiles", (row) => row.tile),
-  variable: choose("variable", (row) => (row["Variable Id"] === undefined ? row.Id : row["Variable Id"])),
-  program: choose("program", (row) => row.Program),
+  variable: choose("variable", (row) => row.variable),
+  program: choose("program", (row) => row.program),
 };
 
 export { callbacks };

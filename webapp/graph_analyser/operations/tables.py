@@ -12,7 +12,7 @@ from popvision.analysis.operations.derived import DERIVED_FIGURES, derived_table
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.table import FIELDS, operation_table
 from popvision.analysis.report.figure import headings
-from popvision.analysis.report.figure_titles import figure_title, viewer_frame
+from popvision.analysis.report.figure_titles import column_of, figure_title, viewer_frame
 from webapp.components import Column
 from webapp.components.difference import difference_columns
 from webapp.components.figure_columns import KINDS, figure_columns, figure_frame
@@ -103,5 +103,5 @@ def compared_columns(by: str) -> list[Column]:
         Column("in_report", "In", width=90, help="Reports with operations of this name"),
         Column("operations_source", "Source", "integer", "Operations of this name", width=90, group="Operations"),
         Column("operations_target", "Target", "integer", "Operations of this name", width=90, group="Operations"),
-        *difference_columns(by, title, kind, help=f"{help}:"),
+        *difference_columns(column_of("operations", by), title, kind, help=f"{help}:"),
     ]

@@ -73,7 +73,7 @@ def register_table(app: Dash, library: Library) -> None:
 
 def _select(row: dict[str, Any], _selection: Selection) -> dict[str, str] | None:
     """The program of a row; None for a row of the target alone."""
-    return None if row.get("id") is None else {"program": str(row["id"])}
+    return None if row.get("program") is None else {"program": str(row["program"])}
 
 
 def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> Table:

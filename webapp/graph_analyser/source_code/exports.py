@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dash import Dash
 
 from popvision.analysis.report.figure import Table
-from popvision.analysis.report.figure_titles import viewer_frame
+from popvision.analysis.report.figure_titles import column_of, viewer_frame
 from popvision.analysis.source_code.lines import file_table, line_figures, line_table
 from popvision.analysis.source_code.rows import row_texts, source_rows
 from webapp.components import add_difference, register_export
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from popvision.analysis.report.source import ReportSource
 
-#: Names of figures in a file: with their unit.
-_NAMES = {"cycles": "cycles", "live": "live_bytes", "received": "received_bytes"}
+#: Figures of a line, and their names.
+_NAMES = {figure: column_of("source_lines", figure) for figure in ("cycles", "live", "received")}
 _COUNTS = ("executions", "programs", "variables")
 
 
@@ -37,7 +37,7 @@ def register(app: Dash, library: Library) -> None:
 
 def files(source: ReportSource, _target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
     """The last row, whose file is empty, is what no line made."""
-    return viewer_frame(file_table(source, ipu_of(source, query))).rename(columns=_NAMES)
+    return viewer_frame(file_table(source, ipu_of(source, query)))
 
 
 def lines(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> DataFrame:
@@ -93,5 +93,4 @@ def ipu_of(source: ReportSource, query: Mapping[str, str]) -> int | None:
 
 
 def _figures(table: Table) -> DataFrame:
-    frame = viewer_frame(table)
-    return frame[["line", *_NAMES, *_COUNTS]].rename(columns=_NAMES)
+    return viewer_frame(table)[["line", *_NAMES.values(), *_COUNTS]]

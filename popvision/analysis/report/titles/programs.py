@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from popvision.analysis.report.titles.figure_title import FigureTitle, exported_by_title
+from popvision.analysis.report.titles.figure_title import FigureTitle
 
 #: A row per lowered program; programs/figures.py defines "self" and "total".
 _PROGRAMS = {
@@ -123,14 +123,14 @@ _SOURCE_SUMS = {
 OF_PROGRAMS: dict[str, dict[str, FigureTitle]] = {
     "programs": _PROGRAMS,
     "program_tiles": {
-        "tile": exported_by_title("Tile"),
-        "ipu": exported_by_title("IPU"),
-        "estimated_cycles": exported_by_title("Estimate", "Estimated cycles of one execution"),
-        "recorded_cycles": exported_by_title("Recorded", "Cycles in the last recorded step of the program"),
-        "received_bytes": exported_by_title("Received", "Bytes received in one execution"),
-        "sent_bytes": exported_by_title("Sent", "Bytes sent in one execution"),
-        "exchange_code_bytes": exported_by_title("Exchange code", "Bytes of exchange code of the program itself"),
-        "control_code_bytes": exported_by_title("Control code", "Bytes of control code of the program itself"),
+        "tile": FigureTitle("Tile"),
+        "ipu": FigureTitle("IPU"),
+        "estimated_cycles": FigureTitle("Estimate", "Estimated cycles of one execution"),
+        "recorded_cycles": FigureTitle("Recorded", "Cycles in the last recorded step of the program"),
+        "received_bytes": FigureTitle("Received", "Bytes received in one execution"),
+        "sent_bytes": FigureTitle("Sent", "Bytes sent in one execution"),
+        "exchange_code_bytes": FigureTitle("Exchange code", "Bytes of exchange code of the program itself"),
+        "control_code_bytes": FigureTitle("Control code", "Bytes of control code of the program itself"),
     },
     "operations": {
         "name": FigureTitle("Name", "Name of the operation's debug context"),

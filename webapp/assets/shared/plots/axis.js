@@ -293,18 +293,18 @@ const callbacks = {
   /* A click on a row of a table of variables selects the variable of that row. */
   row: () => {
     const row = triggeredRows()[0];
-    if (row && row.Id >= 0) viewer.select({ variable: row.Id });
+    if (row && row.variable >= 0) viewer.select({ variable: row.variable });
     return no();
   },
   /* A click on a row of a table of steps selects the liveness index of that row. */
   index: () => {
     const row = triggeredRows()[0];
-    if (row && row.Index >= 0) viewer.select({ liveness: row.Index, live_also: null, program: null });
+    if (row && row.liveness_index >= 0) viewer.select({ liveness: row.liveness_index, live_also: null, program: null });
     return no();
   },
   rows: () => {
     const ids = triggeredRows()
-      .map((row) => row.Id)
+      .map((row) => row.variable)
       .filter((id) => id >= 0)
       .slice(0, 6);
     if (ids.length) viewer.select({ mem_vars: ids.join(","), variable: ids[0] });
