@@ -27,6 +27,9 @@ from collections.abc import Mapping
 #: the trip of a loop that ends with an operation of `BESIDE_BRANCH`
 IN_BUNDLE = "trip in a bundle"
 BESIDE_BRANCH = ("float add", "float multiply")
+#: Of assembly: an instruction, a bundle of two, a slot beyond the first, a floating-point operation in one of them.
+INSTRUCTION, BUNDLE = "instruction", "bundle"
+FURTHER_SLOT, BUNDLED_FLOP = "further slot", "float operation"
 
 #: issue slots of each operation
 SLOTS: dict[str, float] = {
@@ -58,6 +61,10 @@ SLOTS: dict[str, float] = {
     "power": 312.0,
     "remainder": 66.5,
     "rounding": 1.0,
+    INSTRUCTION: 1.0,
+    BUNDLE: 1.0,
+    FURTHER_SLOT: 1.0,
+    BUNDLED_FLOP: 0.0,
 }
 #: floating point operations of each, by the convention of `simulator.machine.flops`
 FLOPS: dict[str, int] = {
@@ -65,13 +72,14 @@ FLOPS: dict[str, int] = {
     **dict.fromkeys(("inverse square root", "exponential", "logarithm", "hyperbolic tangent", "sine", "tangent"), 1),
     **dict.fromkeys(("arc sine", "arc tangent of two", "power", "rounding", "convert"), 1),
     "remainder": 3,
+    BUNDLED_FLOP: 1,
 }
 
 
 #: Instructions of the operations that are not one: a half is stored by a load, a put into the word and a store. Tiles
 #: have an instruction for division, roots, exponential, logarithm and tanh, and call a function for the others of
 #: `CALLS`, whose own code is not known.
-INSTRUCTIONS: dict[str, int] = {"store half": 3}
+INSTRUCTIONS: dict[str, int] = {"store half": 3, BUNDLE: 2, FURTHER_SLOT: 0, BUNDLED_FLOP: 0}
 CALLS = (
     "integer division",
     "integer remainder",

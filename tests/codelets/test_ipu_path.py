@@ -78,23 +78,38 @@ def test_hardware_takes_the_path_of_the_ipu_and_models_the_other(device: Any, ca
     ("more", "reason"),
     [
         (
-            'asm volatile("uput $TAS, %[v]" : : [v] "r"(in[0]) :);',
-            r"stream:15: error: inline assembly 'uput \$TAS, %\[v",
+            'asm volatile("uput $PRNG_SEED, %[v]" : : [v] "r"(in[0]) :);',
+            r"stream:15: error: inline assembly 'uput \$PRNG_SEED, %\[v\]' is not covered",
         ),
-        ('asm volatile(R"l(\n  f32v2mac %0, %1\n)l" ::);', "stream:15: error: inline assembly 'f32v2mac %0, %1'"),
-        ('asm volatile("" "setzi $m0, 1\\n" "br $m0" ::);', r"stream:15: error: inline assembly 'setzi \$m0, 1'"),
+        ('asm volatile(R"l(\n  f16v4sort %0, %1\n)l" ::);', "stream:16: error: inline assembly 'f16v4sort %0, %1' is"),
+        ('asm volatile("" "setzi $m0, 1\\n" "br $m0" ::);', r"stream:15: error: inline assembly 'br \$m0' is"),
+        (
+            'asm volatile("ld32 $m0, $mvertex_base, $mzero, 0" ::);',
+            "inline assembly 'ld32 .m0, .mvertex_base, .mzero, 0'",
+        ),
+        ('asm volatile("nop; rpt $m0, 3" ::);', "inline assembly 'rpt .m0, 3' is not covered"),
         ("out[6] = __builtin_ipu_get(0x62);", "of a tile's registers, codelets can read .WSR and .SCOUNT here"),
         ("out[6] = __builtin_ipu_f16v4hihoamp(in[0]);", "'__builtin_ipu_f16v4hihoamp' was not declared"),
         ("__builtin_ipu_f32v2gina(x[0], 3);", "codelets can read accumulators with index 0 here"),
         ("__builtin_ipu_uput(1.0f, 0x77);", "codelets can write .TAS and .FP_CLR here"),
     ],
-    ids=["assembly", "raw text", "joined strings", "register to read", "AMP", "index", "register"],
+    ids=[
+        "a register",
+        "raw text",
+        "joined strings",
+        "vertex",
+        "repeat",
+        "register to read",
+        "AMP",
+        "index",
+        "register",
+    ],
 )
 def test_what_is_not_covered_takes_the_other_path_and_is_said(device: Any, capsys: Any, more: str, reason: str) -> None:
     text = source(more).replace("#include <ipu_vector_math>", "#include <ipu_intrinsics>")
     assert path_of(device, lambda graph: graph.addCodelets(io.StringIO(text))) == OTHER
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("popvision: the path under __IPU__ of 'stream' is not compiled (stream:15")
+    assert line.startswith("popvision: the path under __IPU__ of 'stream' is not compiled (stream:1")
     with pytest.raises(graph_program_compilation_error, match=reason):
         Bench(2, device).graph.addCodelets(io.StringIO(text), "--ipu-path=only", io.StringIO())
 

@@ -10,6 +10,8 @@ that an instruction stands for one of a tile's; then
   part of the trip: tiles step addresses as they load, and count in the branch;
 - in a loop of one block, a load from an address that nothing in the loop changes or writes counts nothing: it is done
   once before, since a vertex's state and edges do not overlap (the compiler here must assume that they may);
+- a function of translated assembly of the tile counts by its marks alone, and calling it counts nothing
+  (`simulator.codelets.compiled.inline_assembly`);
 - functions of the mathematical library count as in the table; other library functions count as the call alone.
 
 A call that reads the cycle counter ends its block, so that the counter, which is the tile cycles of all blocks so far
@@ -24,7 +26,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.machine.instructions import BESIDE_BRANCH, IN_BUNDLE, OperationCounts
+from simulator.machine.instructions import (
+    BESIDE_BRANCH,
+    BUNDLE,
+    BUNDLED_FLOP,
+    FURTHER_SLOT,
+    IN_BUNDLE,
+    INSTRUCTION,
+    OperationCounts,
+)
 
 _FUNCTION = re.compile(r"\s*\.type\s+([^,\s]+),\s*[@%]function")
 _SYMBOL = re.compile(r"(?<![%\w.])[A-Za-z_][\w.$]*")
@@ -72,6 +82,12 @@ TABLE_FUNCTIONS = {
     ),
     **dict.fromkeys(("popvision_from_quarter", "popvision_to_quarter"), "convert"),
 }
+#: Where a bundle of translated assembly begins: its instructions, issue slots and floating-point operations. And what
+#: the names of functions of such assembly hold.
+MARK = "# popvision bundle"
+TRANSLATED = "popvision_assembly_"
+_OF_TILE = (TRANSLATED, "9popvision4tile")  #: the latter: functions of popvision_tile.hpp, as C++ names them
+_MARKED = re.compile(rf"\s*{MARK} (\d+) (\d+) (\d+)")
 #: The runner's function that notes where a vertex begins: none of the vertex's own work.
 BEGIN = "popvision_vertex_begins"
 #: Functions of the runner that see the counts so far. A tile reads its counter with one instruction.
@@ -106,6 +122,7 @@ class Block:
     instructions: list[tuple[str, list[str]]] = field(default_factory=list)
     back: bool = False
     whole: bool = False  #: it is all of its loop
+    marks: list[tuple[int, int, int]] = field(default_factory=list)  #: of translated assembly: as `MARK` has them
 
 
 @dataclass(frozen=True)
@@ -122,24 +139,30 @@ def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
     blocks: list[Block] = []
     lines: list[str] = []
     seen: set[str] = set()
-    code, fresh = True, True
+    code, fresh, is_translated = True, True, False
     own: set[str] = set()  # labels of the block that begins
     for line in assembly.splitlines():
         label, directive = _LABEL.match(line), _DIRECTIVE.match(line)
-        if label:
+        marked, found = _MARKED.match(line), _INSTRUCTION.match(line)
+        if fresh and code and (marked or (found and not label and not directive)):
+            lines.append(_COUNT.format(key=key, at=8 * len(blocks)).rstrip("\n"))
+            blocks.append(Block())
+            fresh = False
+        if marked:
+            blocks[-1].marks.append((int(marked[1]), int(marked[2]), int(marked[3])))
+        elif label:
+            if not label[1].startswith("."):
+                is_translated = _is_of_tile(label[1])
             seen.add(label[1])
             own = own | {label[1]} if fresh and code else {label[1]}
             fresh = True
         elif directive:
             if directive[1] in ("text", "section", "data", "bss"):
                 code = bool(_CODE.match(line))
-        elif code and (found := _INSTRUCTION.match(line)):
+        elif code and found:
             name, operands = found[1], _operands(found[2].partition("#")[0])
-            if fresh:
-                lines.append(_COUNT.format(key=key, at=8 * len(blocks)).rstrip("\n"))
-                blocks.append(Block())
-                fresh = False
-            blocks[-1].instructions.append((name, operands))
+            if not is_translated:
+                blocks[-1].instructions.append((name, operands))
             if _JUMP.fullmatch(name) or name == "ret":
                 blocks[-1].back = bool(operands) and operands[0] in seen
                 blocks[-1].whole = bool(operands) and operands[0] in own
@@ -176,6 +199,10 @@ def operations(block: Block) -> dict[str, int]:
             bundled = operation == "trip" and before in BESIDE_BRANCH
             counts.add(IN_BUNDLE if bundled else operation)
             before = operation
+    for instructions, slots, flops in block.marks:
+        counts.add(BUNDLE if instructions > 1 else INSTRUCTION)
+        counts.add(FURTHER_SLOT, slots - 1)
+        counts.add(BUNDLED_FLOP, flops)
     return counts.counts
 
 
@@ -287,6 +314,8 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
         called = _called(name, operands)
         if called in _COUNTER:
             yield from [] if called == BEGIN else ["integer"]
+        elif _is_of_tile(called):
+            return
         elif not called.startswith(("__extendhf", "__truncsf", "__truncdf")):
             yield TABLE_FUNCTIONS.get(called, "branch")
         return
@@ -312,6 +341,10 @@ def _operations_of(name: str, operands: list[str], back: bool, counters: set[str
     if len(operands) >= 2 and operands[0] == operands[1] and "xor" in name:
         return  # zero is a register of a tile
     yield _arithmetic(name)
+
+
+def _is_of_tile(symbol: str) -> bool:
+    return any(part in symbol for part in _OF_TILE)
 
 
 def _called(name: str, operands: list[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from simulator.base.errors import file_load_error, graph_object_load_error, graph_program_compilation_error
 from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.host_compiler import INCLUDE, check_flags, compiler
+from simulator.codelets.compiled.inline_assembly import NotCoveredError, plain_variables, statements, translated
 
 _BY_SUFFIX = {
     **dict.fromkeys((".cpp", ".cc", ".cxx", ".c++", ".C"), CodeletFileType.CppSource),
@@ -34,12 +35,6 @@ DEFAULTS = {"c++": ("-std=c++17", "-O3"), "c": ("-std=gnu11", "-O3")}
 BUILTINS = ("__builtin_ipu_", "popvision_ipu_")
 #: A line mark of the preprocessor; flag 3 stands at text of system headers.
 _MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)')
-#: A string as C++ writes it, and an asm statement with its strings, which the compiler joins.
-_STRING = r'(?:R"[^(]*\((?:.|\n)*?\)[^"]*"|"(?:[^"\\]|\\.)*")'
-_ASSEMBLY = re.compile(
-    rf"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|goto|inline)\s*)*\(\s*({_STRING}(?:\s*{_STRING})*)"
-)
-_NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
 #: A cast that popc lets take const from what a field that is only read points to.
 _CAST = re.compile(r"\breinterpret_cast\b")
 _CAST_OF_HOST = "::poplar::host::reinterpreted"
@@ -128,15 +123,17 @@ def _preprocessed(
         )
         if code != 0:
             raise CompilationFailed(name, messages)
-        text = _for_host(out.read_text(encoding="utf-8", errors="surrogateescape"))
-    refuse_inline_assembly(text)
-    return Preprocessed(name, language, text.replace(str(path), name), tuple(flags))
+        text = out.read_text(encoding="utf-8", errors="surrogateescape")
+        text = _for_host(without_assembly(text, for_ipu and "namespace tile" in text))
+    # Addresses of the data have 32 bits, as on a tile, so that casts of them to unsigned int keep them.
+    permitted = ("-fpermissive",) if for_ipu and language == "c++" else ()
+    return Preprocessed(name, language, text.replace(str(path), name), (*flags, *permitted))
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
     """Lines of preprocessed text, with whether each is the user's own."""
     is_users = True
-    for line in text.splitlines():
+    for line in text.split("\n"):
         mark = _MARK.match(line)
         if mark:
             is_users = "3" not in mark[3].split()
@@ -148,34 +145,37 @@ def users_text(text: str) -> str:
     return "\n".join(line for line, is_users in lines_of(text) if is_users and line.strip())
 
 
-def refuse_inline_assembly(text: str) -> None:
-    """Raises CompilationFailed for instructions among the user's lines: they are the IPU's, which nothing here runs. An
-    empty string, a barrier for the compiler, is none."""
-    lines = text.splitlines()
-    place, number, is_users = "", 0, True
-    for k, line in enumerate(lines):
+def without_assembly(text: str, is_covered: bool) -> str:
+    """The text with the user's asm statements as C++ (`is_covered`: on the path for hardware). Raises CompilationFailed
+    for the first that cannot be: its instructions are the IPU's. An empty one, a barrier for the compiler, stays."""
+    if "asm" not in text:
+        return text
+    text = plain_variables(text) if is_covered else text
+    own = "\n".join(line if users else " " * len(line) for line, users in lines_of(text))
+    parts, last = [], 0
+    for number, (begin, end, sections) in enumerate(statements(own)):
+        try:
+            made = translated(sections, number, is_covered)
+        except NotCoveredError as error:
+            place, line = _line_of(text, begin, own[begin:end], error.text)
+            sentence = f"inline assembly '{error.text}' is for the IPU's own processor"
+            sentence = f"inline assembly '{error.text}' is not covered" if is_covered else sentence
+            raise CompilationFailed(place, f"{place}:{line}: error: {sentence}\n") from None
+        if made:
+            parts += [text[last:begin], made, "\n" * own.count("\n", begin, end)]
+            last = end
+    return "".join([*parts, text[last:]])
+
+
+def _line_of(text: str, begin: int, statement: str, instruction: str) -> tuple[str, int]:
+    """(file, line) of an instruction in an asm statement."""
+    place, number = "", 0
+    for line in text[:begin].split("\n"):
         mark = _MARK.match(line)
-        if mark:
-            place, number, is_users = mark[2], int(mark[1]), "3" not in mark[3].split()
-            continue
-        if is_users and "asm" in line:
-            statement = _ASSEMBLY.search("\n".join(lines[k : k + 9]))
-            begins_here = statement is not None and statement.start() < len(line)
-            instruction = _first_instruction(statement[1]) if statement is not None and begins_here else ""
-            if instruction:
-                sentence = f"inline assembly '{instruction}' is for the IPU's own processor"
-                raise CompilationFailed(place, f"{place}:{number}: error: {sentence}\n")
-        number += 1
-
-
-def _first_instruction(strings: str) -> str:
-    """The first instruction of the strings of an asm statement; directives and labels are none."""
-    texts = [
-        text.partition("(")[2].rpartition(")")[0] if text.startswith("R") else text[1:-1].replace("\\n", "\n")
-        for text in re.findall(_STRING, strings)
-    ]
-    lines = "".join(texts).splitlines()
-    return next((" ".join(line.split()) for line in lines if not _NO_INSTRUCTION.match(line)), "")
+        place, number = (mark[2], int(mark[1]) - 1) if mark else (place, number + 1)
+    name = instruction.split(" ")[0]
+    holding = (k for k, line in enumerate(statement.split("\n")) if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line))
+    return place, number + next(holding, 0)
 
 
 def _for_host(text: str) -> str:
@@ -194,10 +194,24 @@ class CompilationFailed(graph_program_compilation_error):
     """A source does not compile; `output` is what the compiler printed, `first` its first error."""
 
     def __init__(self, name: str, output: str) -> None:
-        wrong = [line for line in output.splitlines() if "error:" in line.lower()]
-        first = (wrong or output.splitlines() or ["the compiler says nothing"])[0].strip()
+        first = _first_error(output.splitlines())
         super().__init__(f"Codelet source '{name}' does not compile: {first}{_missing_header(first)}")
         self.name, self.first, self.output = name, first, output
+
+
+_INLINED = re.compile(r"\s*inlined from .* at (\S+?)[:,]?$")
+
+
+def _first_error(lines: list[str]) -> str:
+    """The first error, at the user's line where our header refuses a call."""
+    number = next((k for k, line in enumerate(lines) if "error:" in line.lower()), -1)
+    if number < 0:
+        return lines[0].strip() if lines else "the compiler says nothing"
+    error = lines[number].strip()
+    callers = [found[1] for line in lines[:number] if (found := _INLINED.match(line)) and str(INCLUDE) not in found[1]]
+    if error.startswith(str(INCLUDE)) and callers:
+        return f"{callers[0]}: {error[error.index('error:') :]}"
+    return error
 
 
 #: Names that a header of the SDK declares, which <poplar/Vertex.hpp> does not bring.

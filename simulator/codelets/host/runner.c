@@ -220,6 +220,15 @@ static void watch_floats(void) {
   sigaction(SIGFPE, &action, NULL);
 }
 
+/* Memory at addresses of 32 bits where there is room, as codelets for the IPU keep addresses in unsigned ints. */
+static void *mapped(int descriptor, size_t bytes) {
+#ifdef MAP_32BIT
+  void *low = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_32BIT, descriptor, 0);
+  if (low != MAP_FAILED) return low;
+#endif
+  return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+}
+
 static void greet(int replies, int segments, char **described) {
   uint64_t number = (uint64_t)segments;
   put(replies, &number, sizeof number);
@@ -227,7 +236,7 @@ static void greet(int replies, int segments, char **described) {
     int descriptor = 0;
     unsigned long long bytes = 0;
     if (sscanf(described[i], "%d:%llu", &descriptor, &bytes) != 2) _exit(3);
-    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    void *memory = mapped(descriptor, bytes ? bytes : 1);
     if (memory == MAP_FAILED) _exit(4);
     close(descriptor);
     if (i == 0) position = memory;

@@ -5,17 +5,8 @@
 #pragma once
 
 #include <ipudef.h>
+#include <popvision_worker.h>
 
-#define POPVISION_NO_COUNTER __attribute__((error("only simulated hardware has a cycle counter, not an IPU Model")))
-
-/* Random numbers: xorshift (Marsaglia 2003) in one sequence for all vertices; other numbers than a tile's. */
-static inline unsigned long long popvision_random(void) {
-  static unsigned long long state = 88172645463325252ull;
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state;
-}
 static inline unsigned __builtin_ipu_urand32(void) { return (unsigned)(popvision_random() >> 32); }
 static inline unsigned long long __builtin_ipu_urand64(void) { return popvision_random(); }
 /* Evenly spread over [-0.5, 0.5), as on a tile. */
@@ -29,18 +20,6 @@ static inline float2 __builtin_ipu_f32v2grand(void) {
   return pair;
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-/* The tile's cycle counter, for simulated hardware: simulator/codelets/compiled/cycle_counter.py takes the attributes
-   away there. */
-unsigned (__builtin_ipu_get_scount_l)(void) POPVISION_NO_COUNTER;
-unsigned (__builtin_ipu_get_scount_u)(void) POPVISION_NO_COUNTER;
-unsigned popvision_tile(void);
-unsigned popvision_worker(void);
-#ifdef __cplusplus
-}
-#endif
 static inline unsigned __builtin_ipu_get_tile_id(void) { return popvision_tile(); }
 /* Of a MultiVertex; another vertex that asks ends the run with a sentence. */
 static inline unsigned __builtin_ipu_get_worker_id(void) { return popvision_worker(); }
@@ -57,15 +36,11 @@ static inline unsigned __builtin_ipu_swap8(unsigned x) { return (x >> 8 & 0x00ff
 
 #ifdef __cplusplus
 #include <poplar/VectorTypes.hpp>
+#include <type_traits>
+
+#include <popvision_tile.hpp>
 
 namespace popvision {
-
-/* What a worker keeps between instructions: the accumulators of the arithmetic unit, and the scale of axpy. */
-struct Arithmetic {
-  float accumulators[16] = {};
-  float scale = 0;
-};
-inline Arithmetic arithmetic;
 
 template <class Bits, class Number>
 Bits bits_of(Number number) {
@@ -77,23 +52,28 @@ Bits bits_of(Number number) {
 
 }  // namespace popvision
 
-/* Registers of a worker by their numbers, of which instructions name the lowest eight bits. */
+/* Registers by their numbers. */
 namespace popvision {
-constexpr int WORKER_STATUS = 0x01, COUNTER_LOW = 0x60, COUNTER_HIGH = 0x61, CLEAR = 0x01, SCALE = 0x08;
-constexpr unsigned ZERO_ACCUMULATORS = 8;
-
-inline void write_register(int low, float value) {
-  if (low == SCALE) arithmetic.scale = value;
-  else if (bits_of<unsigned>(value) & ZERO_ACCUMULATORS) arithmetic = {{}, arithmetic.scale};
+constexpr bool is_read(int index) {
+  return index == tile::WORKER_STATUS || index == tile::COUNTER_LOW || index == tile::COUNTER_HIGH;
 }
-inline void write_register(int low, unsigned value) { write_register(low, bits_of<float>(value)); }
-inline void write_register(int low, int value) { write_register(low, bits_of<float>(value)); }
-constexpr bool is_read(int index) { return index == WORKER_STATUS || index == COUNTER_LOW || index == COUNTER_HIGH; }
 template <int index>
 unsigned read_register() {
-  if constexpr (index == WORKER_STATUS) return popvision_worker();
-  else if constexpr (index == COUNTER_LOW) return __builtin_ipu_get_scount_l();
+  if constexpr (index == tile::WORKER_STATUS) return popvision_worker();
+  else if constexpr (index == tile::COUNTER_LOW) return __builtin_ipu_get_scount_l();
   else return __builtin_ipu_get_scount_u();
+}
+// Weights of the matrix products from where the supervisor says, one or two of a row's pairs.
+template <int words>
+[[gnu::noinline]] void popvision_assembly_weights(int index) {
+  asm volatile("# popvision bundle 1 1 0");
+  Weights &shared = weights();
+  __builtin_memcpy(&shared.words[index / 4 & 15][2 * (index & 3)], reinterpret_cast<void *>(shared.next), 4 * words);
+  shared.next += 4 * words;
+}
+template <class Address>
+void put_register(Address value) {
+  weights().next = (long long)value;
 }
 }  // namespace popvision
 #define __builtin_ipu_get(index)                                                                                 \
@@ -101,50 +81,99 @@ unsigned read_register() {
     static_assert(popvision::is_read(index), "of a tile's registers, codelets can read $WSR and $SCOUNT here");  \
     popvision::read_register<(index)>();                                                                         \
   })
+#define __builtin_ipu_put(value, index)                                                                          \
+  ({                                                                                                             \
+    static_assert((index) == popvision::tile::WEIGHTS_ADDRESS,                                                   \
+                  "of a supervisor's registers, codelets can write $CCCSLOAD here");                             \
+    popvision::put_register(value);                                                                              \
+  })
+inline void __builtin_ipu_ld64putcs(int index) { popvision::popvision_assembly_weights<2>(index); }
+inline void __builtin_ipu_ld128putcs(int index) { popvision::popvision_assembly_weights<4>(index); }
 #define __builtin_ipu_uput(value, index)                                                                         \
   ({                                                                                                             \
     constexpr int popvision_low = (index) & 0xff;                                                                \
-    static_assert(popvision_low == popvision::SCALE || popvision_low == popvision::CLEAR,                        \
+    static_assert(popvision_low == popvision::tile::SCALE || popvision_low == popvision::tile::CLEAR,            \
                   "of a worker's registers, codelets can write $TAS and $FP_CLR here");                          \
-    popvision::write_register(popvision_low, value);                                                             \
+    popvision::tile::write_arithmetic(popvision_low, popvision::bits_of<unsigned>(value));                       \
   })
 #define __builtin_ipu_uputf(value, index) __builtin_ipu_uput(static_cast<float>(value), index)
 
+/* An instruction as a function of its own, which is counted as one issue slot and its floating-point operations. */
+#define POPVISION_INSTRUCTION(RESULT, NAME, ARGUMENTS, FLOPS)                                                    \
+  [[gnu::noinline]] static inline RESULT popvision_assembly_##NAME ARGUMENTS {                                   \
+    asm volatile("# popvision bundle 1 1 " #FLOPS);
+
 /* Accumulators: what each does is published with the software model of them in graphcore-research's tessellate-ipu,
    which also says that the hardware does not use the last argument of aop. */
-inline float2 __builtin_ipu_f32v2axpy(float2 y, float2 x) {
-  float *sums = popvision::arithmetic.accumulators;
-  const float2 before = {sums[0], sums[2]};
-  sums[0] = popvision::arithmetic.scale * x[0] + y[0];
-  sums[2] = popvision::arithmetic.scale * x[1] + y[1];
-  return before;
-}
-inline void __builtin_ipu_f32v2aop(float2 x, float2 y, int) {
-  float *sums = popvision::arithmetic.accumulators;
-  sums[0] += x[0] * y[0];
-  sums[2] += x[1] * y[0];
-  sums[4] += x[0] * y[1];
-  sums[6] += x[1] * y[1];
-}
 namespace popvision {
-inline float2 shift_accumulators(float2 value) {
-  float *sums = arithmetic.accumulators;
-  const float2 before = {sums[0], sums[2]};
-  for (int i = 4; i < 16; i += 4) {
-    sums[i - 4] = sums[i];
-    sums[i - 2] = sums[i + 2];
+// A vector in words, for an instruction.
+struct Words {
+  unsigned words[4] = {};
+  Words() = default;
+  template <class V>
+  explicit Words(V value) {
+    __builtin_memcpy(words, &value, sizeof value);
   }
-  sums[12] = value[0];
-  sums[14] = value[1];
-  return before;
-}
+  template <class V>
+  V as() const {
+    V value;
+    __builtin_memcpy(&value, words, sizeof value);
+    return value;
+  }
+};
 }  // namespace popvision
-#define __builtin_ipu_f32v2gina(value, index)                                                                    \
-  ({                                                                                                             \
-    static_assert((index) == 0, "codelets can read accumulators with index 0 here");                             \
-    popvision::shift_accumulators(value);                                                                        \
-  })
-#define __builtin_ipu_gina(value, index) __builtin_ipu_f32v2gina(value, index)
+POPVISION_INSTRUCTION(float2, gina, (float2 value), 0)
+  popvision::Words before;
+  popvision::tile::shift_accumulators(before.words, popvision::Words(value).words);
+  return before.as<float2>();
+}
+POPVISION_INSTRUCTION(float2, axpy, (float2 y, float2 x), 4)
+  popvision::Words before;
+  popvision::tile::scaled_sum(before.words, popvision::Words(x).words, popvision::Words(y).words);
+  return before.as<float2>();
+}
+POPVISION_INSTRUCTION(void, aop, (float2 x, float2 y), 8)
+  popvision::tile::outer_product(popvision::Words(x).words, popvision::Words(y).words);
+}
+POPVISION_INSTRUCTION(void, cmac2, (half2 x, half2 y), 4)
+  popvision::tile::products_of_halves<2>(popvision::Words(x).words, popvision::Words(y).words);
+}
+POPVISION_INSTRUCTION(void, cmac4, (half4 x, half4 y), 8)
+  popvision::tile::products_of_halves<4>(popvision::Words(x).words, popvision::Words(y).words);
+}
+inline float2 __builtin_ipu_f32v2axpy(float2 y, float2 x) { return popvision_assembly_axpy(y, x); }
+inline void __builtin_ipu_f32v2aop(float2 x, float2 y, int) { popvision_assembly_aop(x, y); }
+inline void __builtin_ipu_f16v2cmac(half2 x, half2 y) { popvision_assembly_cmac2(x, y); }
+inline void __builtin_ipu_f16v4cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
+inline void __builtin_ipu_cmac(half2 x, half2 y) { popvision_assembly_cmac2(x, y); }
+inline void __builtin_ipu_cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
+/* Three addresses in one value, for loads and stores of inline assembly that step them. */
+inline uint2 __builtin_ipu_tapack(const void *x, const void *y, const void *z) {
+  const auto number = [](const void *pointer) { return reinterpret_cast<long long>(pointer); };
+  const long long made = popvision::tile::packed({number(x), number(y), number(z)});
+  return uint2{static_cast<unsigned>(made), 0};
+}
+/* Phases of the matrix products with all four engines, as instructions name them. */
+enum {
+  TAMP_F32_E4_P0,
+  TAMP_F32_E4_P1,
+  TAMP_F32_E4_P2,
+  TAMP_F32_E4_P3,
+  TAMP_F32_E4_P4,
+  TAMP_F32_E4_P5,
+  TAMP_F32_E4_P6,
+  TAMP_F32_E4_P7
+};
+enum { TAMP_F16V4_E4_P0, TAMP_F16V4_E4_P1, TAMP_F16V4_E4_P2, TAMP_F16V4_E4_P3 };
+
+void popvision_other_accumulators()
+    __attribute__((error("codelets can read accumulators with index 0 here, which shifts those behind them")));
+inline float2 __builtin_ipu_f32v2gina(float2 value, int index) {
+  if (__builtin_constant_p(index) && index != 0) popvision_other_accumulators();
+  if (index != 0) __builtin_trap();
+  return popvision_assembly_gina(value);
+}
+inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu_f32v2gina(value, index); }
 
 /* A function of single elements for vectors of them, under its overloaded name and under that of each type. */
 #define POPVISION_OF_TYPE(NAME, TYPED, VECTOR, ELEMENT)                                                          \

@@ -13,6 +13,9 @@
 #include <poplar/FieldTypes.hpp>
 #include <poplar/HalfFloat.hpp>
 #include <poplar/QuarterFloat.hpp>
+#ifdef __IPU__
+#include <popvision_tile.hpp>
+#endif
 
 // What the tiles' compiler has beside the builtin functions of the host's.
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())

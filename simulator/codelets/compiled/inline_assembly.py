@@ -1,0 +1,450 @@
+"""Inline assembly of the path for hardware, as C++ that does the same and says what it costs.
+
+An asm statement becomes a call of a function of its own, `popvision_assembly_N`, with the operands as arguments. Its
+registers are variables; every instruction of `INSTRUCTIONS` is a function of popvision_tile.hpp. The two instructions
+of a bundle read what was there before it. Each bundle leaves a mark in the assembly of this machine (`MARK`), by which
+it is counted: its issue slots and floating-point operations; the instructions of this machine in such a function count
+nothing (`simulator.codelets.compiled.assembly`). What the table does not hold is refused with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from simulator.codelets.compiled.assembly import MARK, TRANSLATED
+from simulator.codelets.compiled.instruction_table import INSTRUCTIONS, Instruction
+from simulator.machine.instructions import SLOTS
+
+#: A string as C++ writes it.
+_STRING = re.compile(r'R"([^(]*)\(((?:.|\n)*?)\)\1"|"((?:[^"\\]|\\.)*)"')
+_BEGIN = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|inline)\s*)*\(")
+#: A variable that the programmer ties to a register.
+_TIED = re.compile(r'\bregister\b(?P<declared>[^;={}]*?)\b(?:asm|__asm__|__asm)\s*\(\s*"\$[am]\d+(?::\d+)?"\s*\)')
+_COMMENT = re.compile(r"/\*(?:.|\n)*?\*/|(?://|#).*")
+_NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
+_LABEL = re.compile(r"\s*([.\w$]+):")
+_IGNORED = (".align", ".allow_optimizations", ".p2align", ".balign")
+_OPERAND = re.compile(r"%\[(\w+)\]|%(\d+)")
+_REGISTER = re.compile(r"\$(m|a)(\d+)(?::(\d+))?")
+_NAMED = {"$mzero": "$m15", "$azero": "$a15", "$azeros": "$a14:15"}
+_READ_REGISTERS = {
+    "$WSR": "static_cast<int>(popvision_worker())",
+    "$COUNT_L": "static_cast<int>(popvision_ipu_get_scount_l())",
+    "$COUNT_U": "static_cast<int>(popvision_ipu_get_scount_u())",
+}
+_WRITTEN_REGISTERS = {"$FP_CLR": "tile::CLEAR", "$TAS": "tile::SCALE"}
+_BYTES, _BUNDLE_BYTES = 4, 8
+#: Where an operand stands in the code of the table.
+_PLACE = re.compile(r"@(\d+w?)")
+
+
+class NotCoveredError(Exception):
+    """An instruction or an operand that is not covered; `text`: as it is written."""
+
+    def __init__(self, text: str, why: str = "") -> None:
+        super().__init__(text)
+        self.text, self.why = text, why
+
+
+@dataclass
+class _Bundle:
+    """One or two instructions: (entry of the table, operands as written, the text)."""
+
+    instructions: list[tuple[Instruction, list[str], str]]
+    braces: bool
+    labels: list[str] = field(default_factory=list)  #: that stand before it
+    at: int = 0  #: its address
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """An operand of the statement. `kind`: "=", "+" or "" for one that is only read; `cell`: where it is."""
+
+    name: str
+    kind: str
+    expression: str
+    cell: int
+
+
+def plain_variables(text: str) -> str:
+    """The text with variables that are tied to registers as plain variables."""
+    return _TIED.sub(lambda found: found["declared"], text)
+
+
+def statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
+    """(begin, end, sections) of each asm statement: its template, outputs, inputs and clobbers as written."""
+    for found in _BEGIN.finditer(text):
+        sections, end = _sections(text, found.end())
+        if end:
+            yield found.start(), end, sections
+
+
+def _sections(text: str, begin: int) -> tuple[list[str], int]:
+    """The parts between colons up to the closing parenthesis, and the place behind it (0 where there is none)."""
+    sections: list[str] = []
+    depth, at, start = 0, begin, begin
+    while at < len(text):
+        letter = text[at]
+        string = _STRING.match(text, at) if letter in 'R"' else None
+        if string:
+            at = string.end()
+            continue
+        if depth == 0 and letter in ":)":
+            sections.append(text[start:at])
+            start = at + 1
+            if letter == ")":
+                return sections, at + 1
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
+        at += 1
+    return [], 0
+
+
+def template_text(section: str) -> str:
+    """The template of an asm statement: its strings, joined."""
+    parts = []
+    for found in _STRING.finditer(section):
+        parts.append(
+            found[2] if found[3] is None else found[3].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+        )
+    return "".join(parts)
+
+
+def translated(sections: Sequence[str], number: int, is_covered: bool) -> str:
+    """C++ for a statement, in one line; "" where it holds no instruction. Raises NotCoveredError, without `is_covered`
+    for any instruction."""
+    template = _COMMENT.sub("", template_text(sections[0])).replace("%=", str(number))
+    if not is_covered:
+        for line in template.split("\n"):
+            if not _NO_INSTRUCTION.match(line):
+                raise NotCoveredError(" ".join(line.split()))
+        return ""
+    bundles, end_labels = _bundles(template)
+    if not bundles:
+        return ""
+    operands = _operands(sections)
+    body = _Body(operands, bundles, end_labels, number).text()
+    return _statement(operands, body, number)
+
+
+def _operands(sections: Sequence[str]) -> list[_Operand]:
+    operands: list[_Operand] = []
+    for is_output, section in zip((True, False), sections[1:3], strict=False):
+        for part in _parts(section):
+            found = re.fullmatch(r'\s*(?:\[\s*(\w+)\s*\])?\s*"([^"]*)"\s*\(((?:.|\n)*)\)\s*', part)
+            if found is None:
+                raise NotCoveredError(" ".join(part.split()), "operand")
+            constraint = found[2].replace("&", "").strip()
+            kind = constraint[0] if is_output and constraint[:1] in "=+" else ""
+            letters = constraint.lstrip("=+")
+            tied = int(letters) if letters.isdecimal() else len(operands)
+            if not letters.isdecimal() and not set(letters) <= set("rin"):
+                raise NotCoveredError(f'"{found[2]}"', "constraint")
+            operands.append(_Operand(found[1] or "", kind, " ".join(found[3].split("\n")), tied))
+    return operands
+
+
+def _parts(section: str) -> list[str]:
+    """Split at commas outside parentheses and strings."""
+    parts, depth, start, at = [], 0, 0, 0
+    while at < len(section):
+        letter = section[at]
+        string = _STRING.match(section, at) if letter in 'R"' else None
+        if string:
+            at = string.end()
+            continue
+        if letter == "," and depth == 0:
+            parts.append(section[start:at])
+            start = at + 1
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(letter, 0)
+        at += 1
+    return [part for part in [*parts, section[start:]] if part.strip()]
+
+
+def _statement(operands: Sequence[_Operand], body: str, number: int) -> str:
+    """The block that calls the function of a statement."""
+    own = f"{TRANSLATED}{number}"
+    types = [f"using popvision_t{k} = std::decay_t<decltype({o.expression})>;" for k, o in enumerate(operands)]
+    read = [(k, o) for k, o in enumerate(operands) if o.kind != "="]
+    written = [(k, o) for k, o in enumerate(operands) if o.kind]
+    results = " ".join(f"popvision_t{k} o{k};" for k, _ in written)
+    arguments = ", ".join(f"popvision_t{k} i{k}" for k, _ in read)
+    cells = "".join(f"tile::set(r.o[{o.cell}], i{k}); " for k, o in read)
+    made = ", ".join(f"tile::get<popvision_t{k}>(r.o[{o.cell}])" for k, o in written)
+    registers = f"struct registers {{ tile::Cell m[16]; unsigned a[16]; tile::Cell o[{max(len(operands), 1)}]; }};"
+    function = (
+        f"[[gnu::noinline]] static {own} run({arguments}) {{ namespace tile = popvision::tile; using tile::Read; "
+        f"{registers} registers r = {{}}; {cells} {body} return {{{made}}}; }}"
+    )
+    call = f"{own}::run({', '.join(o.expression for _, o in read)})"
+    back = " ".join(f"{o.expression} = popvision_made.o{k};" for k, o in written)
+    call = f"[[maybe_unused]] const {own} popvision_made = {call};"
+    return f"do {{ {' '.join(types)} struct {own} {{ {results} {function} }}; {call} {back} }} while (0)"
+
+
+def _bundles(text: str) -> tuple[list[_Bundle], list[str]]:
+    """The bundles of a template, and the labels behind the last. Raises NotCoveredError for what the table lacks."""
+    bundles: list[_Bundle] = []
+    labels: list[str] = []
+    inside: list[str] | None = None
+    aligned: list[bool] = []
+    pending = False
+    for piece in re.split(r"([{};\n])", text):
+        if piece == "{":
+            inside = []
+            continue
+        if piece == "}":
+            bundles.append(_Bundle([_parsed(one) for one in inside or []], True, labels))
+            aligned.append(pending)
+            inside, labels, pending = None, [], False
+            continue
+        line = piece
+        while found := _LABEL.match(line):
+            labels = [*labels, found[1]]
+            line = line[found.end() :]
+        line = " ".join(line.split())
+        if not line or piece in ";\n":
+            continue
+        if line.startswith(_IGNORED):
+            pending = pending or "align" in line
+            continue
+        if inside is not None:
+            inside.append(line)
+        else:
+            bundles.append(_Bundle([_parsed(line)], False, labels))
+            aligned.append(pending)
+            labels, pending = [], False
+    at = 0
+    for bundle, is_aligned in zip(bundles, aligned, strict=True):
+        at += -at % _BUNDLE_BYTES if is_aligned or bundle.braces else 0
+        bundle.at = at
+        at += _BUNDLE_BYTES if bundle.braces else _BYTES
+    return bundles, labels
+
+
+def _parsed(line: str) -> tuple[Instruction, list[str], str]:
+    name, _, rest = line.partition(" ")
+    operands = [part.strip() for part in _parts(rest)]
+    if name == "mov" and len(operands) == 2:
+        return _move(operands, line)
+    if name == "br" and len(operands) == 1 and not operands[0].startswith(("$", "%")):
+        name = "bri"
+    instruction = INSTRUCTIONS.get(name)
+    if instruction is None or len(operands) != len(instruction.operands):
+        raise NotCoveredError(line)
+    return instruction, operands, line
+
+
+def _move(operands: list[str], line: str) -> tuple[Instruction, list[str], str]:
+    """A move of a register or a pair to another."""
+    if ":" in operands[0] or operands[0] == "$azeros" or ":" in operands[1] or operands[1] == "$azeros":
+        code = "const unsigned moved[2] = {@1[0], @1[1]}; @0w[0] = moved[0]; @0w[1] = moved[1];"
+        return Instruction("mov", "22", code, "words"), operands, line
+    return Instruction("mov", "WW", "@0w = @1;", "words"), operands, line
+
+
+class _Body:
+    """The statements of a translated template."""
+
+    def __init__(self, operands: Sequence[_Operand], bundles: list[_Bundle], ends: list[str], number: int) -> None:
+        self._operands, self._bundles, self._number = operands, bundles, number
+        last = bundles[-1]
+        self._end = last.at + (_BUNDLE_BYTES if last.braces else _BYTES)
+        self._places = [(label, k) for k, bundle in enumerate(bundles) for label in bundle.labels]
+        self._places += [(label, len(bundles)) for label in ends]
+        self._jumps: set[int] = set()  #: bundles that a branch leads to
+        self._loops: dict[int, int] = {}  #: bundle of rpt -> the bundle behind its body
+
+    def text(self) -> str:
+        codes = [self._bundle(k, bundle) for k, bundle in enumerate(self._bundles)]
+        before = [""] * (len(codes) + 1)
+        after = [""] * len(codes)
+        for k, behind in self._loops.items():
+            name = self._repeat(k)
+            before[k + 1] = f"if ({name} <= 0) goto {name}_end; {name}_again:;"
+            after[behind - 1] += f"if (--{name} > 0) goto {name}_again; {name}_end:;"
+        for k in self._jumps:
+            before[k] = f"{self._at(k)}:; {before[k]}"
+        counts = [f"long long {self._repeat(k)} = 0;" for k in self._loops]
+        return " ".join(
+            [*counts, *(part for parts in zip(before, codes, after, strict=False) for part in parts), before[-1]]
+        )
+
+    def _at(self, k: int) -> str:
+        return f"popvision_at_{self._number}_{k}"
+
+    def _repeat(self, k: int) -> str:
+        return f"popvision_repeat_{self._number}_{k}"
+
+    def _bundle(self, k: int, bundle: _Bundle) -> str:
+        """A branch comes last, as the other instruction of its bundle is done whatever it decides."""
+        source = "s" if len(bundle.instructions) > 1 else "r"
+        slots = int(max(SLOTS.get(one.operation, 1.0) for one, _, _ in bundle.instructions))
+        flops = sum(one.flops for one, _, _ in bundle.instructions)
+        code = [f'asm volatile("{MARK} {len(bundle.instructions)} {slots} {flops}");']
+        if source == "s":
+            code.append("const registers s = r;")
+        for instruction, operands, text in sorted(bundle.instructions, key=lambda part: part[0].family == "branches"):
+            values = self._values(instruction, operands, text, source, k)
+            if instruction.name == "rpt":
+                self._loops[k] = self._body_of(k, int(values["1"]), text)
+                code.append(f"{self._repeat(k)} = {values['0']};")
+            else:
+                code.append(_PLACE.sub(lambda found: values[found[1]], instruction.code))  # noqa: B023
+        return f"{{ {' '.join(code)} }}"
+
+    def _body_of(self, k: int, last: int, text: str) -> int:
+        """The number of the bundle behind the body of rpt."""
+        if k + 1 >= len(self._bundles):
+            raise NotCoveredError(text, "body")
+        end = self._bundles[k + 1].at + _BUNDLE_BYTES * (last + 1)
+        for j in range(k + 1, len(self._bundles) + 1):
+            at = self._bundles[j].at if j < len(self._bundles) else self._end
+            if at >= end:
+                return j
+        raise NotCoveredError(text, "body")
+
+    def _values(self, instruction: Instruction, operands: list[str], text: str, source: str, k: int) -> dict[str, str]:
+        values: dict[str, str] = {}
+        for i, (kind, written) in enumerate(zip(instruction.operands, operands, strict=True)):
+            try:
+                read, write = self._operand(kind, written, source, k)
+            except (ValueError, KeyError) as error:
+                raise NotCoveredError(text, written) from error
+            values[str(i)], values[f"{i}w"] = read, write
+        return values
+
+    def _operand(self, kind: str, written: str, source: str, k: int) -> tuple[str, str]:
+        """An operand as it is read and as it is written. Raises ValueError or KeyError."""
+        if kind == "L":
+            return self._label(written, k), ""
+        if kind == "C":
+            return (_READ_REGISTERS | _WRITTEN_REGISTERS)[written], ""
+        if kind == "Z":
+            if self._number_of(written, k) != 0:
+                raise ValueError(written)
+            return "0", ""
+        if kind in "PQ":
+            if not written.endswith("+="):
+                raise ValueError(written)
+            written = written.removesuffix("+=").strip()
+        written = _NAMED.get(written, written)
+        name, _, repeated = written.partition(":B")
+        given = _OPERAND.fullmatch(name)
+        if given is not None:
+            cell = self._cell(given)
+            if name != written:
+                return _repeated(f"{source}.o[{cell}].words[0]", repeated), ""
+            if kind in "WPQKI":
+                return f"{source}.o[{cell}].word", f"r.o[{cell}].word"
+            return f"{source}.o[{cell}].words", f"r.o[{cell}].words"
+        if kind in "WI" and not written.startswith("$"):
+            return str(self._number_of(written, k)), ""
+        return _register(kind, written, source)
+
+    def _cell(self, given: re.Match[str]) -> int:
+        if given[2] is not None:
+            return self._operands[int(given[2])].cell
+        return next(o.cell for o in self._operands if o.name == given[1])
+
+    def _number_of(self, written: str, k: int) -> int:
+        """A number, or an expression of numbers and labels."""
+
+        def value(found: re.Match[str]) -> str:
+            if re.fullmatch(r"0[xX][0-9a-fA-F]+|0[bB][01]+|\d+", found[0]):
+                return str(int(found[0], 0))
+            number = self._bundle_of(found[0], k)
+            return str(self._bundles[number].at if number < len(self._bundles) else self._end)
+
+        plain = re.sub(r"[.\w$]+", value, written)
+        if not re.fullmatch(r"[-+*/()\d\s]+", plain):
+            raise ValueError(written)
+        return _arithmetic(plain)
+
+    def _label(self, written: str, k: int) -> str:
+        number = self._bundle_of(written, k)
+        self._jumps.add(number)
+        return self._at(number)
+
+    def _bundle_of(self, label: str, k: int) -> int:
+        """The bundle that a label stands before, as seen from bundle `k`."""
+        local = re.fullmatch(r"(\d+)([bf])", label)
+        if local is None:
+            return next(place for name, place in self._places if name == label)
+        places = [place for name, place in self._places if name == local[1]]
+        if local[2] == "b":
+            return max(place for place in places if place <= k)
+        return min(place for place in places if place > k)
+
+
+def _register(kind: str, written: str, source: str) -> tuple[str, str]:
+    """A register as the instruction reads and writes it; numbers 14 and 15 are zeros that keep nothing."""
+    name, _, repeated = written.partition(":B")
+    found = _REGISTER.fullmatch(name)
+    if found is None:
+        raise ValueError(written)
+    file, first = found[1], int(found[2])
+    last = int(found[3]) if found[3] else first
+    if file == "m":
+        if first in (12, 13, 14):  # addresses of the tile: stack, vertex and worker
+            raise ValueError(written)
+        if (kind in "QK" and last == first + 1) or (kind in "WP" and last == first):
+            zero = first == 15
+            return ("0ll" if zero else f"{source}.m[{first}].word"), f"r.m[{first}].word"
+        raise ValueError(written)
+    if ":B" in written:
+        return _repeated(f"{source}.a[{first}]", repeated), ""
+    zero = first >= 14
+    if kind == "W":
+        return ("0ll" if zero else f"static_cast<long long>(static_cast<int>({source}.a[{first}]))"), f"r.a[{first}]"
+    if kind not in "124" or last - first + 1 != int(kind):
+        raise ValueError(written)
+    return ("tile::Repeated(0)" if zero else f"Read({source}.a + {first})"), f"(r.a + {first})"
+
+
+def _repeated(word: str, which: str) -> str:
+    """A word, or its lower or upper half, for all elements of a vector."""
+    value = {"": word, "L": f"tile::both({word} & 0xffff)", "U": f"tile::both({word} >> 16)"}[which]
+    return f"tile::Repeated({value})"
+
+
+def _arithmetic(text: str) -> int:
+    """The value of +, -, *, / and parentheses over integers; / truncates."""
+    tokens = re.findall(r"\d+|[-+*/()]", text)
+    value, rest = _sum(tokens)
+    if rest:
+        raise ValueError(text)
+    return value
+
+
+def _sum(tokens: list[str]) -> tuple[int, list[str]]:
+    value, tokens = _product(tokens)
+    while tokens and tokens[0] in "+-":
+        sign = 1 if tokens[0] == "+" else -1
+        more, tokens = _product(tokens[1:])
+        value += sign * more
+    return value, tokens
+
+
+def _product(tokens: list[str]) -> tuple[int, list[str]]:
+    value, tokens = _atom(tokens)
+    while tokens and tokens[0] in "*/":
+        operator = tokens[0]
+        more, tokens = _atom(tokens[1:])
+        value = value * more if operator == "*" else int(value / more)
+    return value, tokens
+
+
+def _atom(tokens: list[str]) -> tuple[int, list[str]]:
+    if not tokens:
+        raise ValueError("an expression that ends early")
+    if tokens[0] == "(":
+        value, tokens = _sum(tokens[1:])
+        if not tokens or tokens[0] != ")":
+            raise ValueError("a parenthesis without its end")
+        return value, tokens[1:]
+    if tokens[0] in "+-":
+        value, rest = _atom(tokens[1:])
+        return (value if tokens[0] == "+" else -value), rest
+    return int(tokens[0]), tokens[1:]
