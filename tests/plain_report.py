@@ -66,6 +66,7 @@ class PlainReport:
     tiles: int = 8
     label: str = "plain"
     region_split: int = 0  #: address at which interleaved memory begins
+    timestamp: str = "2026-11-21T00:00:00Z"
 
     def write(self, folder: Path) -> Path:
         """profile.pop and debug.json in `folder`; the path of the former."""
@@ -206,7 +207,7 @@ def _meta(report: PlainReport) -> dict[str, object]:
         "simulated": True,
         "engineOptions": {"autoReport.all": "true"},
         "engineName": report.label,
-        "timestamp": "2026-11-21T00:00:00Z",
+        "timestamp": report.timestamp,
         "reportId": report.label,
         "runId": f"{report.label}-run",
         "computeInstrumentation": "Tile",

@@ -55,12 +55,13 @@ def tick(entry: Entry, card: Card) -> Component | str:
     title = f"Choose {card.label} to compare"
     more = attributes(data_compare=entry.key, data_kind=entry.kind, data_label=card.label, aria_label=title)
     more["aria-checked"] = "false"
+    more["data-time"] = repr(card.modified if card.compiled is None else card.compiled)
     return html.Button(
         html.Span(className="tick-mark"),
         type="button",
         role="checkbox",
         className="tick",
-        title="Choose to compare; the first one chosen is the source",
+        title="Choose to compare; of two, the one compiled earlier is the source",
         **more,
     )
 

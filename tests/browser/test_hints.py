@@ -40,8 +40,10 @@ def test_a_hint_is_read_once(how: str, page: Page) -> None:
     expect(page.locator(".hint")).to_be_hidden()
 
 
-def test_a_hint_covers_no_figure(page: Page) -> None:
-    hint, figures = page.locator(".hint").bounding_box(), page.locator(".execution .split").bounding_box()
-    assert hint
-    assert figures
-    assert hint["y"] + hint["height"] <= figures["y"]
+def test_nothing_moves_when_a_hint_goes(page: Page) -> None:
+    trace = page.locator(".trace canvas")
+    before = trace.bounding_box()
+    trace.hover()
+    page.mouse.wheel(0, 40)
+    expect(page.locator(".hint")).to_be_hidden()
+    assert trace.bounding_box() == before

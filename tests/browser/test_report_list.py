@@ -149,7 +149,7 @@ def test_the_list_is_walked_opened_and_chosen_by_keys(viewer: Viewer) -> None:
     page.keyboard.press("ArrowDown")
     expect(page.locator(".card-name:focus")).to_have_text("matmul")
     page.keyboard.press("Space")
-    expect(page.locator("[data-compare-chosen]")).to_contain_text("Source: matmul")
+    expect(page.locator("[data-compare-chosen]")).to_contain_text("matmul. Choose another report")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     expect(page.locator(".card-name:focus")).to_have_text("copy")

@@ -1,4 +1,4 @@
-"""A hint at the first visit of a view: one line below its toolbar until it was read; assets/shell/hints.js."""
+"""A hint at the first visit of a view: one line over the page until it was read; assets/shell/hints.js."""
 
 from __future__ import annotations
 

@@ -39,6 +39,10 @@ STEP_FIGURES: dict[str, Unit] = {
 }
 
 
+#: Steps whose arrays are read together.
+_STEPS_READ = 256
+
+
 @dataclass(frozen=True)
 class StepFacts:
     """One step on one IPU as its row says. Cycles are absolute; [begin, end) is the flat bar, [busy_begin, busy_end)
@@ -147,17 +151,31 @@ def step_estimate(source: ReportSource, ipu: int, step: int) -> Int64Array | Non
     return None if stored is None or stored.cycles is None else np.asarray(stored.cycles).astype(np.int64)
 
 
-def step_at(source: ReportSource, ipu: int, tile: int, cycle: int) -> int:
-    """The step that a tile (counted within its IPU) executes at a cycle, -1 where it has none."""
-    steps = timeline(source, ipu)
-    spans = steps.spans
-    candidates = np.flatnonzero((spans.busy_begin <= cycle) & (spans.busy_end > cycle) & (spans.cycles_array >= 0))
-    for step in candidates.tolist():
-        start, cycles = source.reader.arrays([int(spans.start_array[step]), int(spans.cycles_array[step])])
-        begin = int(spans.base[step]) + int(start[tile])
-        if begin <= cycle < begin + int(cycles[tile]):
-            return int(step)
-    return -1
+def step_at(source: ReportSource, ipu: int, tile: int, cycle: int, until: int | None = None) -> int:
+    """The step that a tile (counted within its IPU) spends most of [cycle, until) in, of a cycle by default; the first
+    of equals, -1 where the tile is in none.
+
+    Steps are read in order of the longest time that they can have there, until no further one can have more."""
+    spans, until = timeline(source, ipu).spans, cycle + 1 if until is None else until
+    most = np.minimum(spans.busy_end, until) - np.maximum(spans.busy_begin, cycle)
+    candidates = np.flatnonzero((most > 0) & (spans.cycles_array >= 0))
+    candidates = candidates[np.argsort(-most[candidates], kind="stable")]
+    best, best_step = 0, -1
+    for first in range(0, len(candidates), _STEPS_READ):
+        steps = candidates[first : first + _STEPS_READ]
+        if most[steps[0]] < best:
+            break
+        ids, row = np.unique([spans.start_array[steps], spans.cycles_array[steps]], return_inverse=True)
+        on_tile = np.array([array[tile] for array in source.reader.arrays(ids.tolist())], np.int64)
+        start, cycles = on_tile[row.reshape(2, -1)]
+        begin = spans.base[steps] + start
+        part = np.minimum(begin + cycles, until) - np.maximum(begin, cycle)
+        longest = int(part.max())
+        if longest > 0 and longest >= best:
+            equal = int(steps[part == longest].min())
+            best_step = equal if longest > best else min(best_step, equal)
+            best = longest
+    return best_step
 
 
 def find_steps(source: ReportSource, ipu: int, text: str) -> Int64Array:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,7 @@ class Card:
     shares: dict[str, float] | None = None  #: phase -> part of all tile cycles, 0..1
     size_bytes: int = 0
     modified: float = 0.0  #: seconds since the epoch
+    compiled: float | None = None  #: the same of the compilation, None where the report does not say
     opens: bool = True  #: False for a file of which nothing can be read
 
 
@@ -220,7 +222,16 @@ def _describe_report(folder: Path) -> Card:
         shares=figures.shares,
         size_bytes=size,
         modified=modified,
+        compiled=_compiled_at(str(meta.get("timestamp", ""))),
     )
+
+
+def _compiled_at(text: str) -> float | None:
+    """Seconds since the epoch at a time in ISO 8601, None where the text is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _problem(lost: Sequence[str]) -> str:

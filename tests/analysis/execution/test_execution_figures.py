@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,18 @@ def test_facts_of_a_step(tiny: ReportSource) -> None:
 
 def test_the_step_of_a_tile_at_a_cycle(tiny: ReportSource) -> None:
     assert [step_at(tiny, 0, 0, cycle) for cycle in (0, 9, 10, 22, 23, 27, 36, 37)] == [0, 0, 1, 1, 2, 3, 3, -1]
+
+
+def test_the_step_of_a_tile_in_a_pixel_is_that_of_most_cycles(tiny: ReportSource) -> None:
+    parts = [step_tiles(tiny, 0, step) for step in range(step_count(tiny))]
+    for tile, cycle, until in itertools.product(range(4), range(0, 44, 3), range(1, 45, 4)):
+        if cycle >= until:
+            continue
+        cycles = [
+            int(min(part.end[tile], until) - max(part.begin[tile], cycle)) if part.cycles[tile] else 0 for part in parts
+        ]
+        expected = cycles.index(max(cycles)) if max(cycles) > 0 else -1
+        assert step_at(tiny, 0, tile, cycle, until) == expected, (tile, cycle, until)
 
 
 def test_steps_are_found_by_name(tiny: ReportSource) -> None:

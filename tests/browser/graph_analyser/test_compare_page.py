@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cast = next(row for row, each in enumerate(planted().programs) if each.name == "cast")
     changed = planted("changed").with_variable(2, bytes={WORST_TILE: 120_000 + 1_024})
     changed.with_program(cast, cycles=160).write(made / "changed")
-    planted("shorter").with_program(1, remove=True).write(made / "shorter")
+    shorter = planted("shorter").with_program(1, remove=True)
+    replace(shorter, timestamp="2026-11-20T00:00:00Z").write(made / "shorter")
     write_hostile(made / "hostile")
     return made
 
@@ -117,20 +119,36 @@ def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:
     expect(page.locator(".versus-problem")).to_contain_text("The given folders have no report 'gone' to compare with")
 
 
+def test_of_two_reports_the_one_compiled_earlier_is_the_source(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    for names in (("base", "shorter"), ("shorter", "base")):
+        for name in names:
+            page.get_by_role("checkbox", name=f"Choose {name} to compare").click()
+        expect(page.locator("[data-compare-chosen]")).to_contain_text("Source (before): shorter, target (after): base.")
+        page.get_by_role("button", name="Clear", exact=True).click()
+    for name in ("base", "changed"):  # compiled in the same second: as they are listed
+        page.get_by_role("checkbox", name=f"Choose {name} to compare").click()
+    listed = [name for name in page.locator(".card-name").all_inner_texts() if name in ("base", "changed")]
+    chosen = f"Source (before): {listed[0]}, target (after): {listed[1]}."
+    expect(page.locator("[data-compare-chosen]")).to_contain_text(chosen)
+    page.get_by_role("button", name="Clear", exact=True).click()
+
+
 def test_reports_are_chosen_with_the_keyboard(viewer: Viewer) -> None:
     page = viewer.go("/")
     page.get_by_role("checkbox", name="Choose changed to compare").focus()
     page.keyboard.press("Space")
+    expect(page.locator("[data-compare-chosen]")).to_have_text("changed. Choose another report to compare it with.")
     compare = page.get_by_role("button", name="Compare", exact=True)
     expect(compare).to_be_disabled()
     page.get_by_role("checkbox", name="Choose base to compare").focus()
     page.keyboard.press("Space")
     expect(page.get_by_role("checkbox", name="Choose base to compare")).to_be_checked()
     expect(page.locator("[data-compare-chosen]")).to_have_text(
-        "Source: changed, target: base. Differences are target − source."
+        "Source (before): changed, target (after): base. Differences are target − source."
     )
     page.get_by_role("button", name="Swap", exact=True).click()
-    expect(page.locator("[data-compare-chosen]")).to_contain_text("Source: base, target: changed.")
+    expect(page.locator("[data-compare-chosen]")).to_contain_text("Source (before): base, target (after): changed.")
     page.get_by_role("button", name="Swap", exact=True).click()
     compare.focus()
     page.keyboard.press("Enter")

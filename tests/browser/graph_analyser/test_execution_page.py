@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -237,6 +238,50 @@ def test_a_click_selects_the_bar_and_its_window_figures(viewer: Opened) -> None:
     viewer.settle()
     assert viewer.params()["step"] == str(step)
     viewer.page.locator(".trace-head", has_text=f"{end - begin:,}").wait_for()
+
+
+def test_a_click_in_the_tiles_only_selects_and_back_undoes_zooms(viewer: Opened) -> None:
+    viewer.go("ipu=0")
+    view = viewer.view()
+    band = view["bands"][0]
+    tile = TILES // 2
+    pixels = Counter[tuple[int, int]]()  # (pixel, row of the step) of this tile: its cycles there
+    cells = viewer.cells(0)
+    for row, (_, of_tile, begin, end) in enumerate(cells):
+        for x in range(begin * 1024 // view["pitch"], (end * 1024 - 1) // view["pitch"] + 1) if of_tile == tile else ():
+            left, right = x * view["pitch"] // 1024, -(-(x + 1) * view["pitch"] // 1024)
+            pixels[x, row] += min(end, right) - max(begin, left)
+    crowded = Counter(x for x, _ in pixels).most_common(1)[0][0]
+    most = max(cycles for (x, _), cycles in pixels.items() if x == crowded)
+    spans = [cells[row][2:] for (x, row), cycles in pixels.items() if x == crowded and cycles == most]
+    box = viewer.page.locator(".trace canvas").bounding_box()
+    assert box is not None
+    y = box["y"] + view["top"] + band["tilesTop"] + (tile + 0.5) * band["tilesHeight"] / TILES
+    place = box["x"] + view["gutter"] + crowded + 0.5, y
+    viewer.page.mouse.click(*place)
+    viewer.page.wait_for_function("() => new URLSearchParams(location.search).has('step')")
+    viewer.settle()
+    assert viewer.view()["percent"] == 100
+    assert not {"from", "to"} & set(viewer.params())
+    step = viewer.params()["step"]
+    begin, end = viewer.page.evaluate(
+        "async ([step, tile]) => { const f = await (await fetch(`/data/${popvision.execution.current.facts.key}"
+        "/execution/step?ipu=0&step=${step}&tile=${tile}`)).json();"
+        " return [f.tile_begin, f.tile_begin + f.tile_cycles]; }",
+        [step, tile],
+    )
+    assert (begin, end) in spans
+    viewer.page.mouse.dblclick(*place)
+    viewer.page.wait_for_function("() => new URLSearchParams(location.search).has('from')")
+    viewer.settle()
+    view = viewer.view()
+    assert view["percent"] > 100
+    assert view["from"] <= begin < end <= view["to"]
+    viewer.page.go_back()
+    viewer.page.wait_for_function("() => !new URLSearchParams(location.search).has('from')")
+    viewer.settle()
+    assert viewer.view()["percent"] == 100
+    assert viewer.params()["step"] == step
 
 
 def test_shift_drag_selects_a_window(viewer: Opened) -> None:

@@ -191,7 +191,7 @@ class Board {
       { x0, x1, y0, y1 } = this.view;
     const all = x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
     const text = (value) => String(Math.round(100 * value));
-    viewer.select({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
+    viewer.selectWindow({ xch_at: all ? null : text(x0) + "-" + text(x1) + "." + text(y0) + "-" + text(y1) });
   }
 
   zoom(factor, at) {

@@ -119,11 +119,10 @@ class Keyboard {
   /* Show what is selected with a little room around it; everything when nothing is. */
   fit() {
     const { trace } = this;
-    const range = trace.chosen || (trace.selected ? [trace.selected.bar_begin, trace.selected.bar_end] : null);
-    if (range) {
-      const edge = (range[1] - range[0]) * 0.05 + 1;
-      trace.viewport.show(Math.max(0, range[0] - edge), Math.min(trace.viewport.total, range[1] + edge));
-    } else trace.viewport.fit();
+    const { chosen, selected } = trace;
+    if (chosen) trace.zoomTo(chosen[0], chosen[1]);
+    else if (selected) trace.zoomToStep(selected);
+    else trace.viewport.fit();
     trace.bands.stretch = 1;
     trace.moved();
   }

@@ -7,6 +7,9 @@ import { fetchJson } from "../shared/packed.js";
 import { complain } from "./numbers.js";
 import { GUTTER } from "./shown.js";
 
+/* Of a double click on bars too narrow to be drawn singly. */
+const CLOSER = 8;
+
 class Mouse {
   constructor(trace) {
     this.trace = trace;
@@ -122,10 +125,16 @@ class Mouse {
         trace.viewport.cycleAt(Math.floor(point.x - GUTTER) + 1),
       );
     else if (item.tile !== undefined) {
-      const query = { ipu: spot.band.ipu, tile: item.tile, cycle: item.cycle };
-      const facts = await fetchJson(`/data/${trace.facts.key}/execution/at`, query).catch(complain);
-      if (facts && facts.step !== undefined) trace.select(facts.step, spot.band.ipu);
+      const facts = await this.stepOf(item, spot.band.ipu);
+      if (facts) trace.select(facts.step, spot.band.ipu);
     }
+  }
+
+  /* The step that a tile spends most of a pixel in, null where it is in none. */
+  async stepOf({ tile, cycle, until }, ipu) {
+    const query = { ipu, tile, cycle, until };
+    const facts = await fetchJson(`/data/${this.trace.facts.key}/execution/at`, query).catch(complain);
+    return facts && facts.step !== undefined ? facts : null;
   }
 
   /* The bar, merged cell or tile at a point of a band. */
@@ -134,18 +143,25 @@ class Mouse {
     if (!spot) return null;
     const x = point.x - GUTTER;
     if (spot.level !== undefined) return trace.barsOf(spot.band.ipu).hit(trace.viewport, x, spot.level);
-    return { tile: spot.tile, cycle: Math.floor(trace.viewport.cycleAt(x)) };
+    const cycle = Math.floor(trace.viewport.cycleAt(Math.floor(x)));
+    return { tile: spot.tile, cycle, until: Math.max(cycle + 1, Math.ceil(trace.viewport.cycleAt(Math.floor(x) + 1))) };
   }
 
-  open(event) {
+  /* Zoom to the bar or the tile's step under the pointer; into several that share a pixel. */
+  async open(event) {
     const { trace } = this;
     const point = this.point(event),
       hit = this.at(point);
     const item = hit.part === "band" ? this.find(hit.spot, point) : null;
-    if (!item || !item.bar) return;
-    const edge = (item.bar.end - item.bar.begin) * 0.04 + 1;
-    trace.viewport.show(Math.max(0, item.bar.begin - edge), Math.min(trace.facts.total, item.bar.end + edge));
-    trace.moved();
+    if (!item) return;
+    if (item.bar) trace.zoomTo(item.bar.begin, item.bar.end);
+    else if (item.cell) {
+      trace.viewport.zoom(CLOSER, point.x - GUTTER);
+      trace.moved();
+    } else {
+      const facts = await this.stepOf(item, hit.spot.band.ipu);
+      if (facts && !trace.stopped) trace.zoomTo(facts.tile_begin, facts.tile_begin + facts.tile_cycles);
+    }
   }
 
   hover(event) {

@@ -58,6 +58,7 @@ class Trace {
     this.search = new Search(this.facts, this.isSource ? this.slot("matches") : null, changed);
     this.view = { width: 0, height: 0, scale: 1, overview: 0, bandsTop: 0 };
     this.selected = null;
+    this.clicked = null; /* the step that a click selected: it stays where it is */
     this.published = {};
     this.movedAt = -REST;
     this.restTimer = 0;
@@ -145,7 +146,8 @@ class Trace {
     const from = selection[this.names.from],
       to = selection[this.names.to];
     if (this.published.from !== from || this.published.to !== to) this.move(from, to);
-    pickSelected(this, selection, from === undefined && this.published.from === undefined);
+    const isElsewhere = selection.step !== this.clicked && from === undefined && this.published.from === undefined;
+    pickSelected(this, selection, isElsewhere);
     this.schedule();
   }
 
@@ -213,6 +215,7 @@ class Trace {
       return;
     }
     this.linkNext = true;
+    this.clicked = String(step);
     viewer.select({ step, tstep: null, on: this.ipu === null && ipu ? ipu : null, sel: null });
   }
 
@@ -221,6 +224,7 @@ class Trace {
   selectRow(step, ipu) {
     this.linkNext = true;
     this.revealNext = this.chosen !== null;
+    this.clicked = String(step);
     viewer.select({ step, tstep: null, on: this.ipu === null && ipu ? ipu : null });
   }
 
@@ -232,6 +236,18 @@ class Trace {
 
   clear() {
     viewer.select({ sel: null, step: null, tstep: null, on: null });
+  }
+
+  /* Show these cycles with a little room around them. */
+  zoomTo(begin, end) {
+    const edge = (end - begin) * 0.05 + 1;
+    this.viewport.show(Math.max(0, begin - edge), Math.min(this.viewport.total, end + edge));
+    this.moved();
+  }
+
+  /* A step with all that its tiles do: its bar ends where the last of them does. */
+  zoomToStep(facts) {
+    this.zoomTo(Math.min(facts.bar_begin, facts.busy_begin), Math.max(facts.bar_end, facts.busy_end));
   }
 
   /* The window moved: draw now, tell the page when it rests. */
@@ -252,7 +268,7 @@ class Trace {
     const fit = this.viewport.isFit;
     this.published.from = fit ? undefined : String(Math.floor(this.viewport.from));
     this.published.to = fit ? undefined : String(Math.ceil(this.viewport.to));
-    viewer.select({
+    viewer.selectWindow({
       [this.names.from]: this.published.from || null,
       [this.names.to]: this.published.to || null,
     });

@@ -10,7 +10,7 @@ import { CanvasPen, savePicture } from "../shared/canvas/pens.js";
 import { tipLine } from "../shared/canvas/pointer.js";
 import { fetchJson, fetchPacked } from "../shared/packed.js";
 import * as axis from "../shared/plots/axis.js";
-import { mount, notice, onSelect, select, selection, theme, token } from "../shell/viewer.js";
+import { mount, notice, onSelect, selectWindow, selection, theme, token } from "../shell/viewer.js";
 import { listen } from "./input.js";
 import * as paint from "./paint.js";
 
@@ -59,7 +59,7 @@ class HeatMap {
     const [first, last] = this.heat.tiles;
     const low = Math.max(first, Math.min(Math.round(from), last));
     const high = Math.max(low, Math.min(Math.round(to), last));
-    select({ [VIEW]: low === first && high === last ? null : low + "-" + high });
+    selectWindow({ [VIEW]: low === first && high === last ? null : low + "-" + high });
   }
 
   get indices() {

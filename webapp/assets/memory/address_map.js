@@ -187,7 +187,7 @@ class AddressMap {
     last = first + wide;
     Object.assign(this.view, { bottom, top, first, last });
     this.moving = true;
-    viewer.select({
+    viewer.selectWindow({
       mem_addr: bottom === 0 && top === all.top ? null : bottom + "-" + top,
       mem_idx: first === 0 && last === all.last ? null : first + "-" + last,
     });

@@ -260,7 +260,7 @@ class Graph {
     window.clearTimeout(this.timer);
     this.timer = viewer.later(() => {
       const zoom = [view[0].toFixed(3), Math.round(view[1]), Math.round(view[2])].join(",");
-      if (this.host.isConnected) viewer.select({ ops_zoom: zoom });
+      if (this.host.isConnected) viewer.selectWindow({ ops_zoom: zoom });
     }, REST);
   }
 
@@ -287,7 +287,7 @@ class Graph {
     this.view = this.fit();
     this.draw();
     window.clearTimeout(this.timer);
-    viewer.select({ ops_zoom: null });
+    viewer.selectWindow({ ops_zoom: null });
   }
 
   /* ---- choosing ---- */

@@ -86,11 +86,11 @@ function show() {
   const kind = chosen.length ? at[chosen[0]].dataset.kind : "report";
   part("[data-compare-chosen]", bar).textContent =
     chosen.length < 2
-      ? "Source: " + (names[0] || "") + ". Choose another " + kind + " to compare it with."
-      : "Source: " +
+      ? (names[0] || "") + ". Choose another " + kind + " to compare it with."
+      : "Source (before): " +
         names[0] +
         ", " +
-        (names.length > 2 ? "targets: " : "target: ") +
+        (names.length > 2 ? "targets: " : "target (after): ") +
         names.slice(1).join(", ") +
         ". Differences are target \u2212 source.";
   const button = part('[data-compare-action="compare"]', bar);
@@ -102,6 +102,19 @@ function show() {
 /** @param {string} key */
 const kindOf = (key) => boxes().find((box) => box.dataset.compare === key)?.dataset.kind;
 
+/**
+ * Two reports in the order of their compilation, for equal times in that of the list: the target is what came after.
+ *
+ * @param {string[]} keys
+ */
+function inOrder(keys) {
+  if (keys.length !== 2) return keys;
+  const listed = boxes().filter((box) => keys.includes(box.dataset.compare || ""));
+  return listed
+    .sort((one, other) => Number(one.dataset.time) - Number(other.dataset.time))
+    .map((box) => box.dataset.compare || "");
+}
+
 /** @param {HTMLElement} box */
 function toggle(box) {
   const key = box.dataset.compare || "";
@@ -109,7 +122,7 @@ function toggle(box) {
   if (chosen.includes(key)) chosen = chosen.filter((each) => each !== key);
   else if (chosen.length && kindOf(chosen[0]) !== box.dataset.kind)
     notice("A report is compared with reports, a trace with traces.");
-  else if (chosen.length < most) chosen.push(key);
+  else if (chosen.length < most) chosen = inOrder([...chosen, key]);
   else notice("At most " + most + " reports are compared at once.");
   show();
 }

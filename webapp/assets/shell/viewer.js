@@ -2,6 +2,7 @@
 /* The selection and its URL, moving between pages, theme, parts drawn by scripts.
 
    select(patch)      merge {key: string or null}; writes the URL, hands the selection to every callback
+   selectWindow(patch) the same of a plot's window: Back of the browser undoes it
    selection()        the current selection, a flat object of strings
    go(href)           move to another page without loading the frame again
    redraw()           build the page again where it is: units changed, or a report to compare with
@@ -28,6 +29,14 @@ let current = read(window.location.search);
 /** @type {string | null} */
 let lastPath = null;
 let turn = 0;
+/* A window moves by hand where an input came this long ago (ms) at most; moves that follow each other within that time
+   are a single one. */
+const GESTURE = 1000;
+let lastInput = -Infinity;
+let lastMove = -Infinity;
+const noteInput = () => (lastInput = performance.now());
+for (const kind of ["wheel", "pointerup", "keydown"])
+  document.addEventListener(kind, noteInput, { capture: true, passive: true });
 
 /** @param {string} search */
 function read(search) {
@@ -73,6 +82,27 @@ function recall(name) {
 
 /** @param {Patch} patch */
 function select(patch) {
+  if (merge(patch)) tell(patch, false);
+}
+
+/**
+ * What is seen of a plot. Back undoes what a gesture did, not what a recording that grows did.
+ *
+ * @param {Patch} patch
+ */
+function selectWindow(patch) {
+  if (!merge(patch)) return;
+  const now = performance.now();
+  tell(patch, now - lastInput < GESTURE && now - lastMove > GESTURE);
+  lastMove = now;
+}
+
+/**
+ * Whether the selection is another than before.
+ *
+ * @param {Patch} patch
+ */
+function merge(patch) {
   const next = Object.assign({}, current);
   let changed = false;
   for (const [key, value] of Object.entries(patch || {})) {
@@ -82,9 +112,18 @@ function select(patch) {
     if (text === undefined) delete next[key];
     else next[key] = text;
   }
-  if (!changed) return;
-  current = next;
-  window.history.replaceState(window.history.state, "", window.location.pathname + write(current));
+  if (changed) current = next;
+  return changed;
+}
+
+/**
+ * @param {Patch} patch
+ * @param {boolean} isUndone whether Back leads to the selection before
+ */
+function tell(patch, isUndone) {
+  const address = window.location.pathname + write(current);
+  if (isUndone) window.history.pushState({}, "", address);
+  else window.history.replaceState(window.history.state, "", address);
   setProps("selection", { data: current });
   listeners.forEach((listener) => listener(current, patch));
 }
@@ -152,6 +191,7 @@ function visit() {
   const path = window.location.pathname;
   const moved = path !== lastPath;
   current = read(query);
+  lastInput = lastMove = -Infinity;
   if (moved) {
     lastPath = path;
     notice("");
@@ -316,6 +356,7 @@ export {
   mount,
   notice,
   select,
+  selectWindow,
   later,
   go,
   redraw,

@@ -165,7 +165,7 @@ class Timeline {
       const { viewport } = this;
       this.written = viewport.isFit ? undefined : String(Math.round(viewport.from));
       this.writtenTo = viewport.isFit ? undefined : String(Math.round(viewport.to));
-      this.write({ tl_from: this.written || null, tl_to: this.writtenTo || null });
+      viewer.selectWindow({ tl_from: this.written || null, tl_to: this.writtenTo || null });
     }, 250);
   }
 

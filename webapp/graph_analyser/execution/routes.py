@@ -113,12 +113,13 @@ def _require_tiles(source: ReportSource) -> None:
 
 
 def at(source: ReportSource) -> Response:
-    """The step of one tile at one cycle, with the tile's own interval; {} where the tile is in no step."""
+    """The step that one tile spends most of the cycles up to `until` in, with the tile's own interval; {} where it is
+    in none."""
     _require_tiles(source)
     ipu, tile, cycle = number_of(request.args, "ipu"), number_of(request.args, "tile"), number_of(request.args, "cycle")
     if tile >= timeline(source, ipu).tiles:
         raise ValueError(f"tile {tile} is not one of the {timeline(source, ipu).tiles} tiles of an IPU")
-    step_index = step_at(source, ipu, tile, cycle)
+    step_index = step_at(source, ipu, tile, cycle, number_of(request.args, "until", cycle + 1, default=cycle + 1))
     if step_index < 0:
         return jsonify({})
     tiles = step_tiles(source, ipu, step_index)

@@ -130,10 +130,10 @@ function setWindow(plot, from, to) {
   const isAll = first === 0 && last === plot.count - 1;
   if (plot.span) {
     const [begin, end] = isAll ? [null, null] : [first + plot.first, last + plot.first + 1];
-    viewer.select({ [plot.span[0]]: begin, [plot.span[1]]: end });
+    viewer.selectWindow({ [plot.span[0]]: begin, [plot.span[1]]: end });
     return;
   }
-  viewer.select({ [plot.view]: isAll ? null : first + "-" + last });
+  viewer.selectWindow({ [plot.view]: isAll ? null : first + "-" + last });
 }
 
 /**
