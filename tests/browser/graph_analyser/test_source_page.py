@@ -116,14 +116,14 @@ def test_lines_and_files_are_saved(viewer: Viewer, folder: Path) -> None:
         page.locator(".source-exports a", has_text="JSON").click()
     (seventh, eighth) = json.loads(Path(waiting.value.path()).read_text())
     joined = "steps join steps_by_ipu on step_id = id"
-    assert seventh["cycles"] == sql(folder / "one", f"select sum(cycles) from {joined} where program = 1")[0]
+    assert seventh["total_cycles"] == sql(folder / "one", f"select sum(cycles) from {joined} where program = 1")[0]
     assert (seventh["line"], seventh["text"], eighth["text"]) == (7, "line_7 = 7", "line_8 = 8")
     viewer.open("one", "source", f"vs={viewer.keys['moved']}")
     expect(page.locator(".code-row.only-target")).to_be_visible()
     with page.expect_download() as waiting:
         page.locator(".source-exports a", has_text="CSV").click()
     rows = list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
-    assert [(each["line_source"], each["line_target"], each["cycles_diff"]) for each in rows] == [
+    assert [(each["line_source"], each["line_target"], each["total_cycles_diff"]) for each in rows] == [
         ("7", "8", "0"),
         ("8", "9", "0"),
     ]
@@ -131,7 +131,7 @@ def test_lines_and_files_are_saved(viewer: Viewer, folder: Path) -> None:
         page.locator(".source-files a", has_text="JSON").click()
     files = json.loads(Path(waiting.value.path()).read_text())
     assert [each["file"] for each in files] == ["/w/train.py", ""]
-    assert sum(each["cycles"] for each in files) == sql(folder / "one", "select sum(cycles) from runs")[0]
+    assert sum(each["total_cycles"] for each in files) == sql(folder / "one", "select sum(cycles) from runs")[0]
 
 
 def test_a_moved_line_is_compared_with_itself(viewer: Viewer) -> None:
