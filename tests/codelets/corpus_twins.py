@@ -8,6 +8,7 @@ import numpy as np
 TWINS: dict[str, Callable[[Any], Any]] = {
     "anonymous_namespace": lambda x: x + 3,
     "arrow_of_input": lambda x: x,
+    "assembly_base_and_offset": lambda x: np.concatenate([[8], x[1:]]),
     "assembly_branches": lambda x: np.maximum(x % 5, np.arange(12)) + 100 * (2 ** (x % 5) - 1),
     "assembly_bundle_reads_first": lambda x: 2 * x,
     "assembly_dot_product": lambda x: 0 * x + 1 + (x**2).sum(),
@@ -18,6 +19,7 @@ TWINS: dict[str, Callable[[Any], Any]] = {
     "attributes": lambda x: 2 * x,
     "axpy": lambda x: 4 * x,
     "base_class": lambda x: x + 7,
+    "builtins_without_header": lambda x: x + np.maximum(x, 5),
     "bytes_of_words": lambda x: np.array([int(f"{int(n):08b}"[::-1], 2) for n in x]) + 1,
     "cast_of_address": lambda x: x,
     "cast_of_const_input": lambda x: 2 * x,
@@ -95,6 +97,7 @@ TWINS: dict[str, Callable[[Any], Any]] = {
     "struct_vertex": lambda x: x,
     "sums_of_half": lambda x: np.stack([x[0::4] + x[1::4], x[2::4] + x[3::4], x[1::4], x[1::4] + x[3::4]], 1).ravel(),
     "supervisor_if": lambda x: x,
+    "supervisor_runs_workers": lambda x: np.concatenate([[-1], (x + np.arange(12) % 6)[1:]]),
     "supervisor_with_workers": lambda x: x * 2,
     "table_in_state": lambda x: x * np.resize([1, 2, 3], 12),
     "ternary_of_vectors": lambda x: np.where(x > 2, x, 0),

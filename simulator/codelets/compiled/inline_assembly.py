@@ -24,6 +24,8 @@ _BEGIN = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|in
 _TIED = re.compile(r'\bregister\b(?P<declared>[^;={}]*?)\b(?:asm|__asm__|__asm)\s*\(\s*"\$[am]\d+(?::\d+)?"\s*\)')
 _COMMENT = re.compile(r"/\*(?:.|\n)*?\*/|(?://|#).*")
 _NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
+#: The code of a codelet, which a supervisor runs on its workers.
+_CODE = re.compile(r"__runCodelet_\w+")
 _LABEL = re.compile(r"\s*([.\w$]+):")
 _IGNORED = (".align", ".allow_optimizations", ".p2align", ".balign")
 _OPERAND = re.compile(r"%\[(\w+)\]|%(\d+)")
@@ -125,7 +127,7 @@ def translated(sections: Sequence[str], number: int, is_covered: bool) -> str:
         return ""
     operands = _operands(sections)
     body = _Body(operands, bundles, end_labels, number).text()
-    return _statement(operands, body, number)
+    return _statement(operands, body, number, sorted(set(_CODE.findall(template))))
 
 
 def _operands(sections: Sequence[str]) -> list[_Operand]:
@@ -162,22 +164,25 @@ def _parts(section: str) -> list[str]:
     return [part for part in [*parts, section[start:]] if part.strip()]
 
 
-def _statement(operands: Sequence[_Operand], body: str, number: int) -> str:
-    """The block that calls the function of a statement."""
+def _statement(operands: Sequence[_Operand], body: str, number: int, codes: Sequence[str]) -> str:
+    """The block that calls the function of a statement. `codes`: of codelets that it runs on the workers; then the
+    vertex is in $m0, where a supervisor has it."""
     own = f"{TRANSLATED}{number}"
     types = [f"using popvision_t{k} = std::decay_t<decltype({o.expression})>;" for k, o in enumerate(operands)]
     read = [(k, o) for k, o in enumerate(operands) if o.kind != "="]
     written = [(k, o) for k, o in enumerate(operands) if o.kind]
     results = " ".join(f"popvision_t{k} o{k};" for k, _ in written)
-    arguments = ", ".join(f"popvision_t{k} i{k}" for k, _ in read)
+    arguments = ", ".join([*(["void *vertex"] if codes else []), *(f"popvision_t{k} i{k}" for k, _ in read)])
     cells = "".join(f"tile::set(r.o[{o.cell}], i{k}); " for k, o in read)
+    cells += "r.m[0].word = reinterpret_cast<long long>(vertex); " if codes else ""
+    cells += "".join(f'void popvision{code}(void *, unsigned) __asm__("{code}"); ' for code in codes)
     made = ", ".join(f"tile::get<popvision_t{k}>(r.o[{o.cell}])" for k, o in written)
     registers = f"struct registers {{ tile::Cell m[16]; unsigned a[16]; tile::Cell o[{max(len(operands), 1)}]; }};"
     function = (
         f"[[gnu::noinline]] static {own} run({arguments}) {{ namespace tile = popvision::tile; using tile::Read; "
         f"{registers} registers r = {{}}; {cells} {body} return {{{made}}}; }}"
     )
-    call = f"{own}::run({', '.join(o.expression for _, o in read)})"
+    call = f"{own}::run({', '.join([*(['this'] if codes else []), *(o.expression for _, o in read)])})"
     back = " ".join(f"{o.expression} = popvision_made.o{k};" for k, o in written)
     call = f"[[maybe_unused]] const {own} popvision_made = {call};"
     return f"do {{ {' '.join(types)} struct {own} {{ {results} {function} }}; {call} {back} }} while (0)"
@@ -231,6 +236,13 @@ def _parsed(line: str) -> tuple[Instruction, list[str], str]:
     if name == "br" and len(operands) == 1 and not operands[0].startswith(("$", "%")):
         name = "bri"
     instruction = INSTRUCTIONS.get(name)
+    if (
+        instruction is not None
+        and instruction.operands[1:] == "WWW"
+        and len(operands) == 3
+        and name[:2] in ("ld", "st")
+    ):
+        operands.insert(2, "$mzero")
     if instruction is None or len(operands) != len(instruction.operands):
         raise NotCoveredError(line)
     return instruction, operands, line
@@ -339,6 +351,8 @@ class _Body:
             if kind in "WPQKI":
                 return f"{source}.o[{cell}].word", f"r.o[{cell}].word"
             return f"{source}.o[{cell}].words", f"r.o[{cell}].words"
+        if kind == "I" and _CODE.fullmatch(written):
+            return f"reinterpret_cast<long long>(&popvision{written})", ""
         if kind in "WI" and not written.startswith("$"):
             return str(self._number_of(written, k)), ""
         return _register(kind, written, source)
@@ -387,7 +401,7 @@ def _register(kind: str, written: str, source: str) -> tuple[str, str]:
     file, first = found[1], int(found[2])
     last = int(found[3]) if found[3] else first
     if file == "m":
-        if first in (12, 13, 14):  # addresses of the tile: stack, vertex and worker
+        if first in (11, 12, 13, 14):  # addresses of the tile: stack, vertex and worker
             raise ValueError(written)
         if (kind in "QK" and last == first + 1) or (kind in "WP" and last == first):
             zero = first == 15

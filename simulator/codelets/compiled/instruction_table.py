@@ -102,6 +102,12 @@ def _words() -> Iterator[Instruction]:
     yield Instruction("setzi", "WI", "@0w = @1;", family)
     yield Instruction("clz", "WW", "@0w = tile::leading_zeros(@1);", family)
     yield Instruction("popc", "WW", "@0w = __builtin_popcount(static_cast<unsigned>(@1));", family)
+    yield Instruction("zero", "2", "@0w[0] = @0w[1] = 0;", family)
+    for name, operator in {"and64": "&", "or64": "|", "xor64": "^"}.items():
+        code = (
+            f"const unsigned low = @1[0] {operator} @2[0], high = @1[1] {operator} @2[1]; @0w[0] = low; @0w[1] = high;"
+        )
+        yield Instruction(name, "222", code, family)
     for name in ("nop", "fnop"):
         yield Instruction(name, "", "", family)
 
@@ -120,6 +126,12 @@ def _registers() -> Iterator[Instruction]:
     family = "registers by name"
     yield Instruction("uput", "CW", "tile::write_arithmetic(@0, static_cast<unsigned>(@1));", family)
     yield Instruction("get", "WC", "@0w = @1;", family)
+
+
+def _workers() -> Iterator[Instruction]:
+    code = "popvision_run_all(reinterpret_cast<void (*)(void *, unsigned)>(@0), reinterpret_cast<void *>(@1));"
+    yield Instruction("runall", "WWI", code, "workers of a supervisor")
+    yield Instruction("sync", "I", "", "workers of a supervisor")
 
 
 def _floats() -> Iterator[Instruction]:
@@ -205,7 +217,7 @@ def _accumulators() -> Iterator[Instruction]:
 
 INSTRUCTIONS: dict[str, Instruction] = {
     instruction.name: instruction
-    for made in (_memory, _words, _control, _registers, _floats, _accumulators)
+    for made in (_memory, _words, _control, _registers, _workers, _floats, _accumulators)
     for instruction in made()
 }
 

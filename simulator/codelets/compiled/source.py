@@ -31,8 +31,9 @@ _REFUSED = {
 LANGUAGES = {CodeletFileType.CppSource: ("c++", "c++-cpp-output"), CodeletFileType.CSource: ("c", "cpp-output")}
 #: Flags before the user's.
 DEFAULTS = {"c++": ("-std=c++17", "-O3"), "c": ("-std=gnu11", "-O3")}
+_BUILTIN, _OF_BUILTINS = "__builtin_ipu_", "ipu_builtins.h"
 #: The tiles' builtin functions are overloaded, which the compiler of the host refuses for names of builtin functions.
-BUILTINS = ("__builtin_ipu_", "popvision_ipu_")
+BUILTINS = (_BUILTIN, "popvision_ipu_")
 #: A line mark of the preprocessor; flag 3 stands at text of system headers.
 _MARK = re.compile(r'# (\d+) "((?:[^"\\]|\\.)*)"((?: \d)*)')
 #: A cast that popc lets take const from what a field that is only read points to.
@@ -100,43 +101,38 @@ def _preprocessed(
 ) -> Preprocessed:
     check_flags(flags)
     language = LANGUAGES[type_][0]
-    with tempfile.TemporaryDirectory(prefix="popvision_codelet_") as folder:
-        out = Path(folder) / "text"
-        code, messages = compiler().run(
-            [
-                "-E",
-                "-x",
-                language,
-                *DEFAULTS[language],
-                *flags,
-                "-U_FORTIFY_SOURCE",
-                "-D__NO_INLINE__=1",
-                "-D__POPC__=1",
-                f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}",
-                *(["-D__IPU__=1"] if for_ipu else []),
-                "-isystem",
-                str(INCLUDE),
-                str(path),
-                "-o",
-                str(out),
-            ]
-        )
-        if code != 0:
-            raise CompilationFailed(name, messages)
-        text = out.read_text(encoding="utf-8", errors="surrogateescape")
-        text = _for_host(without_assembly(text, for_ipu and "namespace tile" in text))
+    macros = [f"-D__IPU_ARCH_VERSION__={_ARCHITECTURE[architecture]}", *(["-D__IPU__=1"] if for_ipu else [])]
+    text = _included(path, name, language, [*flags, *macros])
+    if _BUILTIN in text and _OF_BUILTINS not in text:  # popc knows them without a header
+        text = _included(path, name, language, [*flags, *macros, "-include", str(INCLUDE / _OF_BUILTINS)])
+    text = _for_host(without_assembly(text, for_ipu and "namespace tile" in text))
     # Addresses of the data have 32 bits, as on a tile, so that casts of them to unsigned int keep them.
     permitted = ("-fpermissive",) if for_ipu and language == "c++" else ()
     return Preprocessed(name, language, text.replace(str(path), name), (*flags, *permitted))
 
 
+def _included(path: Path, name: str, language: str, flags: Sequence[str]) -> str:
+    """What the preprocessor makes of a file. Raises CompilationFailed."""
+    with tempfile.TemporaryDirectory(prefix="popvision_codelet_") as folder:
+        out = Path(folder) / "text"
+        own = ["-U_FORTIFY_SOURCE", "-D__NO_INLINE__=1", "-D__POPC__=1", "-isystem", str(INCLUDE)]
+        command = ["-E", "-x", language, *DEFAULTS[language], *flags, *own, str(path), "-o", str(out)]
+        code, messages = compiler().run(command)
+        if code != 0:
+            raise CompilationFailed(name, messages)
+        return out.read_text(encoding="utf-8", errors="surrogateescape")
+
+
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Lines of preprocessed text, with whether each is the user's own."""
-    is_users = True
+    """Lines of preprocessed text, with whether each is the user's own. What a macro of a system header leaves in a
+    user's file is marked as the header's, but is the user's."""
+    is_users, files = True, set[str]()
     for line in text.split("\n"):
         mark = _MARK.match(line)
         if mark:
-            is_users = "3" not in mark[3].split()
+            is_users = "3" not in mark[3].split() or mark[2] in files
+            if is_users:
+                files.add(mark[2])
         yield line, is_users and not mark
 
 
@@ -218,7 +214,6 @@ def _first_error(lines: list[str]) -> str:
 _HEADERS = {
     r"(?:float|half|u?int|u?short|u?char|long|longlong)[248]": "<ipudef.h>",
     r"rptsize_t": "<ipudef.h>",
-    r"__builtin_ipu_\w+": "<ipu_builtins.h>",
     r"(?:CSR_W_|CTXT_)\w+": "<tilearch.h>",
     r"ipu": "<ipu_vector_math> or <ipu_memory_intrinsics>",
 }
@@ -227,6 +222,8 @@ _HEADERS = {
 def _missing_header(error: str) -> str:
     """What to include, where an error names something that a header of the SDK declares."""
     for quoted in re.findall(r"'([^']*)'", error):
+        if quoted.startswith(_BUILTIN) and "not declared" in error:
+            return "; docs/codelets.md lists the built-in functions that are covered"
         header = next((header for name, header in _HEADERS.items() if re.fullmatch(name, quoted)), "")
         if header and "no member" not in error and "attribute error" not in error:
             return f"; include {header}, which declares '{quoted}'"

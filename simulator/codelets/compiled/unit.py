@@ -33,6 +33,10 @@ __attribute__((section("popvision_entries"), used)) poplar::host::NamedEntry pop
 }}
 """
 _RUN = "poplar::host::run_candidate<{typed}>(state, first, last, first_worker, last_worker, at);"
+#: The code of a class that a supervisor of this source runs on its workers by its symbol.
+_CODE_FOR_WORKERS = """
+extern "C" void {symbol}(void *vertex, unsigned worker) {{ poplar::host::run_code<{typed}>(vertex, worker); }}
+"""
 #: Functions that hold a class's code alone, without the loops over rows and workers of the host.
 _CODE_OF_CLASS = """
 namespace popvision_code {
@@ -150,12 +154,19 @@ def _text(source: Preprocessed, key: str) -> str:
     if source.language == "c++":
         for k, (head, type_, space) in enumerate(_candidates(declared_in(source.text), source.text)):
             parts.append(_entry(head, type_, space, key, k))
+            symbol = external_symbol(f"{space}::{type_}" if space else type_.removeprefix("::"))
+            if head.has_compute and re.search(rf"\b{symbol}\b", source.text):
+                parts.append(_CODE_FOR_WORKERS.format(symbol=symbol, typed=_typed(space, k)))
     return "\n".join(parts)
 
 
+def _typed(space: str, k: int) -> str:
+    """The name of the type of candidate `k`."""
+    return f"{space or 'popvision_types'}::popvision_type_{k}"
+
+
 def _entry(head: ClassHead, type_: str, space: str, key: str, k: int) -> str:
-    own = space or "popvision_types"
-    typed = f"{own}::popvision_type_{k}"
+    own, typed = space or "popvision_types", _typed(space, k)
     run = _RUN.format(typed=typed)
     external = ""
     if head.external and not head.has_compute:

@@ -6,6 +6,7 @@
 
 #include <ipudef.h>
 #include <popvision_worker.h>
+#include <tilearch.h>
 
 static inline unsigned __builtin_ipu_urand32(void) { return (unsigned)(popvision_random() >> 32); }
 static inline unsigned long long __builtin_ipu_urand64(void) { return popvision_random(); }
@@ -25,6 +26,9 @@ static inline unsigned __builtin_ipu_get_tile_id(void) { return popvision_tile()
 static inline unsigned __builtin_ipu_get_worker_id(void) { return popvision_worker(); }
 static inline int __builtin_ipu_is_worker_mode(void) { return 1; }
 static inline float __builtin_ipu_rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+
+static inline float __builtin_ipu_f16tof32(half x) { return (float)x; }
+static inline half __builtin_ipu_f32tof16(float x) { return (half)x; }
 
 /* Words of bytes. */
 static inline unsigned __builtin_ipu_bitrev8(unsigned x) {
@@ -147,6 +151,10 @@ inline void __builtin_ipu_f16v2cmac(half2 x, half2 y) { popvision_assembly_cmac2
 inline void __builtin_ipu_f16v4cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
 inline void __builtin_ipu_cmac(half2 x, half2 y) { popvision_assembly_cmac2(x, y); }
 inline void __builtin_ipu_cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
+inline float2 __builtin_ipu_f16v2tof32(half2 v) {
+  return float2{static_cast<float>(v[0]), static_cast<float>(v[1])};
+}
+inline half2 __builtin_ipu_f32v2tof16(float2 v) { return half2{static_cast<half>(v[0]), static_cast<half>(v[1])}; }
 /* Three addresses in one value, for loads and stores of inline assembly that step them. */
 inline uint2 __builtin_ipu_tapack(const void *x, const void *y, const void *z) {
   const auto number = [](const void *pointer) { return reinterpret_cast<long long>(pointer); };

@@ -13,6 +13,7 @@ unsigned (__builtin_ipu_get_scount_l)(void) POPVISION_NO_COUNTER;
 unsigned (__builtin_ipu_get_scount_u)(void) POPVISION_NO_COUNTER;
 unsigned popvision_tile(void);
 unsigned popvision_worker(void);
+void popvision_run_all(void (*code)(void *, unsigned), void *vertex);
 #ifdef __cplusplus
 }
 #endif

@@ -96,6 +96,14 @@ void run(char *state, unsigned long first, unsigned long last, unsigned first_wo
   });
 }
 
+// compute() of one vertex, for a supervisor that runs it on its workers.
+template <class C>
+void run_code(void *state, unsigned worker) {
+  C &vertex = *static_cast<C *>(state);
+  if constexpr (__is_base_of(MultiVertex, C)) vertex.compute(worker);
+  else vertex.compute();
+}
+
 // The same for vertices whose code is a function elsewhere: __runCodelet_NAME(vertex) or, for a MultiVertex,
 // __runCodelet_NAME(vertex, workerId).
 template <class C>
