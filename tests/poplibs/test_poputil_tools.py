@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator.poplar import FLOAT, HALF, INT, Graph, Interval, IPUModel, Tensor, TensorCloneMethod, concat
 from simulator.poplar.program import Sequence
@@ -25,6 +29,83 @@ def test_linear_mapping_is_told_before_it_is_done() -> None:
     t = graph.addVariable(HALF, [200], "t")
     assert poputil.calcLinearTileMapping(graph, t) == [[(0, 64)], [(64, 132)], [(132, 200)], []]
     assert poputil.calcLinearTileMapping(graph, [0], 1, 1) == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tiles"),
+    [
+        ((), [0, 1, 2]),
+        ((2,), [2, 3, 0]),
+        ((3, True), [3, 0, 1]),
+        ((0, False), [3, 2, 1]),
+        ((2, False), [1, 0, 3]),
+        ((64, 64, 1), [1, 2, 3]),
+        ((64, 64, 1, False), [2, 1, 0]),
+    ],
+)
+def test_linear_mapping_begins_at_a_tile_and_goes_round(arguments: tuple[int, ...], tiles: list[int]) -> None:
+    graph = small_graph(4)
+    t = graph.addVariable(HALF, [200], "t")
+    poputil.mapTensorLinearlyWithOffset(graph, t, *arguments)
+    mapping = graph.getTileMapping(t)
+    assert [tile for tile in tiles if mapping[tile]] == tiles
+    assert [mapping[tile][0].begin for tile in tiles] == sorted(mapping[tile][0].begin for tile in tiles)
+    assert sum(part.size() for parts in mapping for part in parts) == 200
+
+
+def test_an_offset_is_a_tile() -> None:
+    graph = small_graph(4)
+    t = graph.addVariable(HALF, [200], "t")
+    poputil.mapTensorLinearlyWithOffset(graph, t, offset=3, ascending=False)
+    assert graph.getTileMapping(t)[0][0].begin == 0
+    with pytest.raises(poputil.poplibs_error, match="offset 4 is not one of the 4 tiles"):
+        poputil.mapTensorLinearlyWithOffset(graph, t, 4)
+    with pytest.raises(poputil.poplibs_error, match="no overload"):
+        poputil.mapTensorLinearlyWithOffset(graph, t, 4, 4, 4, 4)
+
+
+def test_groupings_are_those_of_the_layout() -> None:
+    graph = small_graph(4)
+    t = graph.addVariable(FLOAT, [4, 6, 8], "t")
+    poputil.mapTensorLinearly(graph, t, 48, 48)
+    assert poputil.detectInnermostGrouping(graph, t) == 8
+    assert poputil.detectDimGroupings(graph, t) == [(2, 8), (1, 6)]
+    assert poputil.detectDimGroupings(graph, t.dimShuffle([2, 0, 1])) == [(0, 8), (2, 6)]
+    blocked = t.reshape([4, 6, 2, 4]).dimShuffle([0, 2, 1, 3]).reshape([4, 2, 24])
+    assert poputil.detectDimGroupings(graph, blocked) == [(2, 4), (1, 2), (2, 6)]
+    assert poputil.detectDimGroupings(graph, t[0].broadcast(3, 1)) == [(1, 8), (0, 6)]
+    assert poputil.detectInnermostGrouping(graph, t.dimShuffle([0, 2, 1])) == 1
+    with pytest.raises(poputil.poplibs_error, match="rank 0"):
+        poputil.detectDimGroupings(graph, t[0][0][0])
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=1, max_size=3))
+def test_partitions_are_runs_that_cover_the_tensor(dimensions: list[tuple[int, int]]) -> None:
+    graph = small_graph(4)
+    shape, counts = [size for size, _ in dimensions], [count for _, count in dimensions]
+    t = poputil.createPartitionableTensor(graph, FLOAT, shape, counts, "t")
+    assert t.shape() == shape
+    seen = []
+
+    def look(indices: list[int], part: Tensor) -> None:
+        seen.append(tuple(indices))
+        parts = [-(-size // count) for size, count in dimensions]
+        assert part.shape() == [
+            max(0, min(size - index * part_size, part_size))
+            for size, index, part_size in zip(shape, indices, parts, strict=True)
+        ]
+        assert part.numElements() == 0 or part.isContiguous()
+
+    poputil.iterateTensorPartitions(t, counts, look)
+    assert seen == list(itertools.product(*map(range, counts)))
+    assert not t.containsAliases()
+
+
+def test_partitions_have_a_number_for_each_dimension() -> None:
+    graph = small_graph(4)
+    for counts in ([2], [2, 0]):
+        with pytest.raises(poputil.poplibs_error, match="for each of 2 dimensions"):
+            poputil.createPartitionableTensor(graph, FLOAT, [4, 4], counts)
 
 
 def test_imbalance_is_what_the_fullest_tile_has_too_much() -> None:

@@ -10,6 +10,11 @@ namespace poputil {
 /// Spread the elements of a tensor over the tiles in contiguous shares.
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t);
 void mapTensorLinearly(poplar::Graph &graph, const poplar::Tensor &t, unsigned minElementsPerTile, unsigned grainSize);
+/// The same from tile `offset` on, and behind the last tile at the first; or down from the tile `offset` before the last.
+void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t, unsigned offset = 0,
+                                 bool ascending = true);
+void mapTensorLinearlyWithOffset(poplar::Graph &graph, const poplar::Tensor &t, unsigned minElementsPerTile,
+                                 unsigned grainSize, unsigned offset = 0, bool ascending = true);
 std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph, const poplar::Tensor &t);
 std::vector<std::vector<poplar::Interval>> calcLinearTileMapping(const poplar::Graph &graph,
                                                                  poplar::ArrayRef<std::size_t> shape,

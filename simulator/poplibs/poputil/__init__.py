@@ -20,6 +20,7 @@ from simulator.poplibs.poputil.linear_mapping import hashed_tiles as hashed_tile
 from simulator.poplibs.poputil.linear_mapping import map_from_hashed_tile as map_from_hashed_tile
 from simulator.poplibs.poputil.linear_mapping import map_shares as map_shares
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly as mapTensorLinearly
+from simulator.poplibs.poputil.linear_mapping import mapTensorLinearlyWithOffset as mapTensorLinearlyWithOffset
 from simulator.poplibs.poputil.region_splits import balancedPartition as balancedPartition
 from simulator.poplibs.poputil.region_splits import checkAccuracyWhenCast as checkAccuracyWhenCast
 from simulator.poplibs.poputil.region_splits import flattenIndex as flattenIndex
@@ -28,6 +29,11 @@ from simulator.poplibs.poputil.region_splits import mergeAdjacentRegions as merg
 from simulator.poplibs.poputil.region_splits import splitRegions as splitRegions
 from simulator.poplibs.poputil.region_splits import splitRegionsBetweenWorkers as splitRegionsBetweenWorkers
 from simulator.poplibs.poputil.region_splits import unflattenIndex as unflattenIndex
+from simulator.poplibs.poputil.tensor_structure import GroupingInfo as GroupingInfo
+from simulator.poplibs.poputil.tensor_structure import createPartitionableTensor as createPartitionableTensor
+from simulator.poplibs.poputil.tensor_structure import detectDimGroupings as detectDimGroupings
+from simulator.poplibs.poputil.tensor_structure import detectInnermostGrouping as detectInnermostGrouping
+from simulator.poplibs.poputil.tensor_structure import iterateTensorPartitions as iterateTensorPartitions
 from simulator.poplibs.poputil.use_tracking import TensorUseTracker as TensorUseTracker
 from simulator.poplibs.poputil.use_tracking import createBroadcastOperand as createBroadcastOperand
 from simulator.poplibs.poputil.vertex_templates import templateVertex as templateVertex

@@ -9,9 +9,11 @@ from typing import Any, overload
 import numpy as np
 
 from simulator.arrays import Int64Array
+from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
+from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
 from simulator.programming.mapping import grain, least_elements, linear_shares
 
@@ -25,12 +27,44 @@ def mapTensorLinearly(
     """Map a tensor evenly over the graph's tiles in flattened order.
 
     The grain defaults to one 64-bit vector and the least share to 128 bytes, so small tensors occupy few tiles."""
+    _map_linearly(graph, t, minElementsPerTile, grainSize, 0, True)
+
+
+@overload
+def mapTensorLinearlyWithOffset(graph: Graph, t: Tensor, /, offset: int = 0, ascending: bool = True) -> None: ...
+@overload
+def mapTensorLinearlyWithOffset(
+    graph: Graph, t: Tensor, /, minElementsPerTile: int, grainSize: int, offset: int = 0, ascending: bool = True
+) -> None: ...
+def mapTensorLinearlyWithOffset(graph: Graph, t: Tensor, *arguments: Any, **named: Any) -> None:
+    """Map a tensor as `mapTensorLinearly` does, but beginning at the tile `offset` and going on behind the last tile at
+    the first; descending from the tile `offset` before the last one, where not `ascending`.
+
+    Raises poplibs_error for an offset that is no tile of the graph."""
+    chosen = _WITH_OFFSET.choose(arguments, named)[1]
+    tiles = graph.getTarget().getNumTiles()
+    if not 0 <= chosen["offset"] < tiles:
+        raise poplibs_error(
+            f"mapTensorLinearlyWithOffset: offset {chosen['offset']} is not one of the {tiles} tiles of the graph."
+        )
+    unit = chosen.get("minElementsPerTile"), chosen.get("grainSize")
+    _map_linearly(graph, t, *unit, chosen["offset"], chosen["ascending"])
+
+
+_NUMBER = other_than(bool)
+_PLACE = (Parameter("offset", _NUMBER, 0), Parameter("ascending", instance_of(bool), True))
+_SHARE = (Parameter("minElementsPerTile", _NUMBER), Parameter("grainSize", _NUMBER))
+_WITH_OFFSET = Overloads("mapTensorLinearlyWithOffset", poplibs_error, (_PLACE, (*_SHARE, *_PLACE)))
+
+
+def _map_linearly(graph: Graph, t: Tensor, minimum: int | None, unit: int | None, offset: int, ascending: bool) -> None:
     if t.numElements() == 0:
         return
-    type_ = t.elementType()
-    minimum = minElementsPerTile if minElementsPerTile is not None else least_elements(type_)
-    ends = linear_shares(t.numElements(), graph.getTarget().getNumTiles(), grainSize or grain(type_), minimum)
-    map_shares(graph, t, ends, np.arange(len(ends), dtype=np.int64))
+    type_, tiles = t.elementType(), graph.getTarget().getNumTiles()
+    least = least_elements(type_) if minimum is None else minimum
+    ends = linear_shares(t.numElements(), tiles, unit or grain(type_), least)
+    places = (offset + np.arange(len(ends), dtype=np.int64)) % tiles
+    map_shares(graph, t, ends, places if ascending else tiles - 1 - places)
 
 
 def map_from_hashed_tile(graph: Graph, t: Tensor) -> None:

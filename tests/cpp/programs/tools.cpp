@@ -19,6 +19,7 @@
 #include <poputil/Broadcast.hpp>
 #include <poputil/GraphFunction.hpp>
 #include <poputil/Util.hpp>
+#include <poputil/VarStructure.hpp>
 #include <poputil/VertexTemplates.hpp>
 #include <poputil/exceptions.hpp>
 
@@ -83,6 +84,19 @@ void mappings(Results &results) {
   results.number("dimIsSplitOverIPUs", poputil::dimIsSplitOverIPUs(graph, t, 0) ? 1 : 0);
   Tensor operand = poputil::createBroadcastOperand(graph, t, FLOAT, 1);
   results.number("createBroadcastOperand", static_cast<double>(operand.numElements()));
+  poputil::mapTensorLinearlyWithOffset(graph, t, 4, 2, 14u);
+  results.number("mapTensorLinearlyWithOffset", static_cast<double>(graph.getTileMapping(t)[1].size()));
+  poputil::mapTensorLinearlyWithOffset(graph, t, 3u, false);
+  results.number("mapTensorLinearlyWithOffset down", static_cast<double>(graph.getTileMapping(t)[12].size()));
+  results.number("detectInnermostGrouping", poputil::detectInnermostGrouping(graph, t));
+  results.number("detectDimGroupings", poputil::detectDimGroupings(graph, t)[1].second);
+  Tensor parts = poputil::createPartitionableTensor(graph, FLOAT, {5, 6}, {2, 3});
+  std::size_t runs = 0;
+  poputil::iterateTensorPartitions(parts, {2, 3}, [&](const std::vector<std::size_t> &i, const Tensor &s) {
+    assert(s.dim(0) == 3 - i[0]);
+    runs += s.isContiguous();
+  });
+  results.number("createPartitionableTensor", static_cast<double>(runs));
   poputil::TensorUseTracker tracker(16), other(16);
   assert(tracker.empty());
   Tensor used = graph.addVariable(FLOAT, {8}, "used");
