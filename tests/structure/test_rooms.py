@@ -23,7 +23,16 @@ MODULE_SUFFIXES = (".py", ".js")
 # What one distribution may import of another. "__version__" is the name in popvision/__init__.py.
 ACROSS = {
     ("simulator", "popvision"): {"analysis", "arrays", "formats", "pva", "pvti", "__version__"},
-    ("webapp", "popvision"): {"analysis", "catalogue", "export", "kept", "package_data", "query", "zip_table"},
+    ("webapp", "popvision"): {
+        "analysis",
+        "catalogue",
+        "export",
+        "kept",
+        "package_data",
+        "query",
+        "questions",
+        "zip_table",
+    },
 }
 #: what does not fit is read from its report, and simulator.profile gives what `popvision.open` gives; this module alone
 #: of the simulator opens a report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from popvision.analysis.report.figure import Figure, Table, Unit
@@ -37,8 +37,9 @@ KINDS: dict[Unit, str] = {
     "host_us": "decimal",
 }
 
-#: Width of a column by unit, where a page says nothing else.
-_WIDTHS: dict[Unit, int] = {"text": 130, "id": 90, "count": 90, "bytes": 110}
+#: Least width of a column by unit, in pixels, for what it holds; a longer title gets more, up to the widest.
+_LEAST: dict[Unit, int] = {"text": 135, "id": 75, "share": 85, "percent": 85, "flops": 120}
+_OTHER, _REPORT, _WIDEST = 105, 85, 190
 
 #: Width of a column below a heading that it shares.
 _NARROW = 105
@@ -66,16 +67,19 @@ Layout = Mapping[str, Mapping[str, Any]]
 HIDE: Mapping[str, Any] = {"hide": True}
 
 
-def figure_columns(table: Table, layout: Layout | None = None, places: Mapping[str, str] | None = None) -> list[Column]:
-    """A column for each figure, by id in the order of `layout` where it names any, then in the table's.
+def figure_columns(
+    table: Table, layout: Layout | None = None, places: Mapping[str, str] | None = None, order: Sequence[str] = ()
+) -> list[Column]:
+    """A column for each figure: those of `order`, then in the table's order, of two reports first what stands once.
 
-    Figures with several places stand below one heading; figures of two reports come as source, target, difference and
-    change. `places` are other words for places. Raises UnknownFigureError for a figure that the catalogue lacks."""
+    A name takes the room that is left, other columns fit their titles, unless `layout` says more. Figures with several
+    places stand below one heading; figures of two reports come as source, target, difference and change. `places` are
+    other words for places. Raises UnknownFigureError for a figure that the catalogue lacks."""
     layout, places = layout or {}, places or {}
-    ids = [*layout, *dict.fromkeys(figure.id for figure in table)]
-    order = {id: at for at, id in reversed(list(enumerate(ids)))}
+    once = dict.fromkeys(figure.id for figure in table if figure.side in ("", "change"))
+    ids = list(dict.fromkeys([*order, *once, *(figure.id for figure in table)]))
     columns: list[Column] = []
-    for figure in sorted(table, key=lambda each: order[each.id]):
+    for figure in sorted(table, key=lambda each: ids.index(each.id)):
         if figure.side == "source" and layout.get(figure.id) != HIDE:
             columns += _compared(table, figure, places.get(figure.place, figure.place))
         elif not figure.side or figure.side == "change":
@@ -115,11 +119,10 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
     entry = figure_title(table.id, figure.id)
     field, kind = field_of(table, figure), KINDS[figure.unit]
     if not figure.place or "{place}" in entry.title:
-        options = {"width": _WIDTHS.get(figure.unit, 120)} | dict(layout)
-        if "flex" in options:
-            options.pop("width")
-        is_path = figure.id in _PATHS and (figure.id != "name" or table.id not in _OF_TYPES)
         title = placed(entry.title, _spoken(figure.place))
+        room = {"flex": 3} if figure.id == "name" else {"width": _width(figure, title)}
+        options = ({} if "flex" in layout or "width" in layout else room) | dict(layout)
+        is_path = figure.id in _PATHS and (figure.id != "name" or table.id not in _OF_TYPES)
         return Column(field, title, kind, help=_help(table, figure), path=is_path, **options)
     places = _places(table, figure.id)
     if figure.side == "change":
@@ -129,6 +132,11 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
         title = f"{entry.title} {preposition} {_spoken(figure.place)}"
         return Column(field, title, kind, help=_help(table, figure), width=170)
     return Column(field, _spoken(figure.place), kind, help=_help(table, figure), width=_NARROW, group=entry.title)
+
+
+def _width(figure: Figure, title: str) -> int:
+    least = _REPORT if figure.id == "in_report" else _LEAST.get(figure.unit, _OTHER)
+    return max(least, min(30 + 8 * len(title), _WIDEST))
 
 
 def _change(field: str, title: str, kind: str, place: str, first: str) -> Column:

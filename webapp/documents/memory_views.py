@@ -15,8 +15,10 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table as FigureTable
 from popvision.analysis.report.figure_titles import field_of, figure_title, heading, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
-from popvision.analysis.summary.facts import run_rows, summarise
+from popvision.analysis.summary.facts import summarise
 from popvision.analysis.summary.headline import headline
+from popvision.questions.entire_report import options
+from popvision.questions.execution import runs
 from webapp.components.figure_columns import KINDS
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
@@ -70,25 +72,17 @@ def summary_blocks(context: ViewContext, names: Names) -> list[Block]:
         rows = [{"phase": phase, "share": share} for phase, share in figures.shares.items()]
         fields = [Field("phase", "Phase"), Field("share", "Share of tile cycles", "percent")]
         blocks += [Drawing("Where the time goes", share_bar(figures.shares)), Table("Shares of time", fields, rows)]
-    runs = if_recorded(lambda: run_rows(source))
-    if runs:
-        rows = [{"run": r.run, "name": r.name, "steps": r.steps, "cycles": r.cycles, "us": r.device_us} for r in runs]
-        fields = [
-            Field("run", "Run", "integer"),
-            Field("name", "Name", "run"),
-            Field("steps", "Execution steps", "integer"),
-            Field("cycles", "Device cycles", "cycles"),
-            Field("us", "Device time, µs", "decimal"),
-        ]
-        blocks.append(Table("Recorded runs", fields, rows[:MOST_ROWS], len(rows)))
+    recorded = if_recorded(lambda: runs(source).table)
+    if recorded:
+        shown = ("run", "name", "steps", "run_cycles", "device_us")
+        blocks.append(figure_table("Recorded runs", recorded, shown, {"name": "run"}))
     summary = if_recorded(lambda: summarise(source))
     if summary is None:
         return blocks
     counts = [(name.replace("num_", "").replace("_", " "), integer_text(n), "") for name, n in summary.graph.items()]
     blocks.append(Facts(counts, "Graph"))
-    rows = [{"of": kind, "name": name, "value": value} for kind, name, value in summary.options]
-    fields = [Field("of", "Of"), Field("name", "Option"), Field("value", "Value", "value")]
-    return [*blocks, Table("Options", fields, rows)] if rows else blocks
+    listed = figure_table("Options", options(source).table, ("group", "name", "value"), {"value": "value"})
+    return [*blocks, listed] if listed.rows else blocks
 
 
 def _headline(context: ViewContext) -> Block:

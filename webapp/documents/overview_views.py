@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from popvision.analysis.insights.finding import TITLES, Finding
 from popvision.analysis.insights.largest_users import memory_use
-from popvision.analysis.insights.late import costs_of_waiting
+from popvision.analysis.insights.late import costs_of_waiting, waits_table
 from popvision.analysis.insights.rules import insights
 from popvision.analysis.insights.unusual import unusual
 from popvision.analysis.memory.capacity import memory_excess
@@ -16,6 +17,7 @@ from popvision.analysis.summary.headline import headline
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
+from webapp.documents.memory_views import figure_table
 from webapp.formats import bytes_text, cycles_text, in_units, percent_text, seconds_text
 from webapp.view import ViewContext
 
@@ -37,14 +39,7 @@ _PLACES = [
     Field("file", "File", "file"),
     Field("line", "Line", "integer"),
 ]
-_WAITS = [
-    Field("tile", "Last tile", "integer"),
-    Field("program", "After", "program"),
-    Field("syncs", "Syncs", "integer"),
-    Field("mean", "Mean wait", "cycles"),
-    Field("share", "Of the run", "percent"),
-    Field("longest", "Longest wait", "cycles"),
-]
+_WAITS = ("tile", "name", "syncs", "mean_cycles", "run_share", "longest_cycles")
 _USERS = [
     Field("where", "Where"),
     Field("kind", "Kind"),
@@ -131,19 +126,9 @@ def _waits(context: ViewContext, ipu: int) -> list[Block]:
     costs = if_recorded(lambda: costs_of_waiting(source, ipu))
     if costs is None or not len(costs.tile):
         return []
-    names = source.reader.programs().name
-    rows: list[dict[str, Any]] = [
-        {
-            "tile": int(costs.tile[row]),
-            "program": names[int(costs.program[row])] if costs.program[row] >= 0 else "",
-            "syncs": int(costs.syncs[row]),
-            "mean": int(costs.mean[row]),
-            "share": int(costs.mean[row]) / costs.total if costs.total else 0.0,
-            "longest": int(costs.longest[row]),
-        }
-        for row in range(min(len(costs.tile), _MOST_WAITS))
-    ]
-    return [Table("Who makes the tiles wait", _WAITS, rows, len(costs.tile))]
+    table = waits_table(source, costs, _MOST_WAITS)
+    shown = figure_table("Who makes the tiles wait", table, _WAITS, {"name": "program"})
+    return [replace(shown, total=len(costs.tile))]
 
 
 def _users(context: ViewContext) -> list[Block]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from popvision.analysis.exchange.matrix import Matrix, matrix_of
@@ -12,8 +14,11 @@ from popvision.analysis.execution.window import window_figures
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import root_of, roots, tree_rows
+from popvision.analysis.programs.table import program_table
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.figure import Figure
+from popvision.analysis.report.figure import Table as FigureTable
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
@@ -39,38 +44,18 @@ def tree_blocks(context: ViewContext, names: Names) -> list[Block]:
         return [Note("This report has no programs.")]
     inside = chosen is not None and chosen < len(programs.type)
     root = root_of(source, chosen) if inside and chosen is not None else tops[0].program
-    ran = bool(len(source.reader.runs().name))
-    tree, sums = tree_rows(source, root), figures(source, context.selection.ipu)
-    rows = [
-        {
-            "type": _INDENT * min(int(depth), 30) + programs.type[program],
-            "id": int(program),
-            "name": programs.name[program],
-            "self": int(sums.self_cycles[program]) if ran else None,
-            "total": _known(sums.total_cycles[program]) if ran else None,
-            "executions": int(sums.executions[program]) if ran else None,
-            "received": int(sums.bytes_received[program]) if ran else None,
-        }
-        for program, depth in zip(tree.program[:MOST_ROWS].tolist(), tree.depth[:MOST_ROWS].tolist(), strict=True)
+    tree, table = tree_rows(source, root), program_table(source, context.selection.ipu)
+    order = np.argsort(table["id"])[tree.program[:MOST_ROWS]]
+    types = [
+        _INDENT * min(depth, 30) + programs.type[program]
+        for program, depth in zip(tree.program.tolist(), tree.depth[:MOST_ROWS].tolist(), strict=False)
     ]
-    fields = [
-        Field("type", "Program"),
-        Field("id", "Id", "integer"),
-        Field("name", "Name", "program"),
-        Field("self", "Self cycles", "cycles"),
-        Field("total", "Total cycles", "cycles"),
-        Field("executions", "Executions", "integer"),
-        Field("received", "Received", "bytes"),
-    ]
-    title = f"Programs below #{root}"
-    blocks: list[Block] = [Table(title, fields, rows, len(tree.program))]
-    notes = [sums.calls_unknown] if sums.calls_unknown else []
-    notes += [] if ran else [why_no_run(source)]
-    return [*map(Note, notes), *blocks]
-
-
-def _known(value: np.int64) -> int | None:
-    return int(value) if value >= 0 else None
+    rows = [Figure("type", "text", types), *(figure for figure in table.take(order) if figure.id != "type")]
+    ids = ("type", "id", "name", "self", "total", "executions", "received")
+    listed = figure_table(f"Programs below #{root}", FigureTable(table.id, rows), ids, {"name": "program"})
+    notes = [figures(source).calls_unknown] if figures(source).calls_unknown else []
+    notes += [] if len(source.reader.runs().name) else [why_no_run(source)]
+    return [*map(Note, notes), replace(listed, total=len(tree.program))]
 
 
 def execution_blocks(context: ViewContext, names: Names) -> list[Block]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from popvision.analysis.programs.figures import figures
-from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.report.figure_titles import column_of, figure_title, viewer_frame
-from popvision.analysis.source_code.lines import NOWHERE, LineFigures, at_line, file_table, line_figures, line_table
+from popvision.analysis.report.not_recorded import if_recorded
+from popvision.analysis.source_code.lines import (
+    NOWHERE,
+    LineFigures,
+    at_line,
+    file_table,
+    line_figures,
+    line_table,
+    programs_of_line,
+    variables_of_line,
+)
 from popvision.analysis.source_code.text import SourceText, source_text
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
-from webapp.documents.memory_views import MOST_ROWS, frame_table
+from webapp.documents.memory_views import figure_table, frame_table
 from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.source_code.page import chosen_file
 from webapp.query import whole_number
@@ -104,24 +112,10 @@ def _parts(context: ViewContext, file: str) -> list[Block]:
     programs, variables = at_line(source, file, line)
     if not len(programs) and not len(variables):
         return [Note(f"Line {line:,} creates no program and no variable.")]
-    program_sums, columns = figures(source), programs_of(source)
-    order = programs[np.argsort(-program_sums.self_cycles[programs], kind="stable")]
-    rows: list[dict[str, Any]] = [
-        {"id": p, "type": columns.type[p], "name": columns.name[p], "cycles": int(program_sums.self_cycles[p])}
-        for p in order[:MOST_ROWS].tolist()
-    ]
-    fields = [
-        Field("id", "Id", "integer"),
-        Field("type", "Type"),
-        Field("name", "Name", "program"),
-        Field("cycles", "Self cycles", "cycles"),
-    ]
-    blocks: list[Block] = [Table(f"Programs of line {line:,}", fields, rows, len(programs))]
-    known = stored_variables(source)
+    listed, ids = programs_of_line(source, file, line), ("program", "type", "name", "self_cycles")
+    blocks: list[Block] = [figure_table(f"Programs of line {line:,}", listed, ids, {"name": "program"})]
+    known = if_recorded(lambda: variables_of_line(source, file, line))
     if known is None:
         return blocks
-    sizes = np.asarray(known.bytes)
-    order = variables[np.argsort(-sizes[variables], kind="stable")]
-    rows = [{"id": v, "name": known.name[v], "bytes": int(sizes[v])} for v in order[:MOST_ROWS].tolist()]
-    fields = [Field("id", "Id", "integer"), Field("name", "Name", "variable"), Field("bytes", "Size", "bytes")]
-    return [*blocks, Table(f"Variables of line {line:,}", fields, rows, len(variables))]
+    title, names_of_kinds = f"Variables of line {line:,}", {"name": "variable"}
+    return [*blocks, figure_table(title, known, ("variable", "name", "size_bytes"), names_of_kinds)]

@@ -16,10 +16,13 @@ from popvision.analysis.execution.waits import sync_waits
 from popvision.analysis.insights.finding import Evidence, Finding
 from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
 from popvision.analysis.insights.work import LEAST_SHARE
+from popvision.analysis.programs.table import known_integers
+from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
+    from popvision.analysis.report.figure import Table
     from popvision.analysis.report.source import ReportSource
 
 #: IPUs wait for each other enough for a finding from this part of the runs' cycles.
@@ -47,6 +50,46 @@ class CostsOfWaiting:
     mean: Int64Array  #: the same divided by the tiles of the IPU: device cycles saved if the last came with the mean
     longest: Int64Array  #: longest wait of a tile at one sync
     first_step: Int64Array  #: the first of the syncs
+
+
+WAITS = columns(
+    "waits",
+    """
+    tile           | id     | Last tile: the tile that arrives last, counted over all IPUs
+    name           | text   | After: the step since the sync before in which it is most above the mean; its type where \
+it has no name
+    line           | text   | of the user's source that made the program
+    syncs          | count  | syncs at which it is last for this reason, all recorded runs
+    mean_cycles    | cycles | Mean wait: cycles that all tiles wait, idle ones too / tiles of the IPU, over the syncs
+    run_share      | share  | Of the run: mean wait / device cycles of all recorded runs
+    longest_cycles | cycles | Longest wait: the longest wait of a tile at one of these syncs
+    program        | id     | id in the program tree; missing where no step precedes the sync
+    step           | id     | First sync: the first of these syncs as an execution step
+    ipu            | id     | IPU: the IPU of the tile
+    """,
+)
+
+
+def waits_table(source: ReportSource, costs: CostsOfWaiting, most: int) -> Table:
+    """WAITS of the first rows."""
+    rows, programs = slice(most), source.reader.programs()
+    program = costs.program[rows]
+    places = [line_of_program(source, each) if each >= 0 else ("", 0) for each in program.tolist()]
+    return WAITS.table(
+        tile=costs.tile[rows],
+        name=[
+            programs.name[each] or programs.type[each] if each >= 0 else "(no step between two syncs)"
+            for each in program.tolist()
+        ],
+        line=[f"{file.rsplit('/', 1)[-1]}:{line}" if file else "" for file, line in places],
+        syncs=costs.syncs[rows],
+        mean_cycles=costs.mean[rows],
+        run_share=costs.mean[rows] / max(costs.total, 1),
+        longest_cycles=costs.longest[rows],
+        program=known_integers(program),
+        step=costs.first_step[rows],
+        ipu=np.full(len(program), costs.ipu),
+    )
 
 
 def costs_of_waiting(source: ReportSource, ipu: int) -> CostsOfWaiting:

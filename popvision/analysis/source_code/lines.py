@@ -22,10 +22,12 @@ from popvision.analysis.execution.once import counted, set_apart
 from popvision.analysis.liveness.curve import curve, peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.capacity import why_no_run
+from popvision.analysis.memory.lowered import variables_table
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.report.columns import programs_of, stored_variables
 from popvision.analysis.report.figure import Table, Unit, table_of
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import Where
 from popvision.arrays import Int64Array
 
@@ -45,6 +47,18 @@ _SUMS: dict[str, Unit] = {"cycles": "cycles", "received": "bytes", "live": "byte
 FILE_FIGURES: dict[str, Unit] = {"file": "text", "lines": "count", **_SUMS}
 _COUNTS: dict[str, Unit] = {"executions": "count", "programs": "count", "variables": "count"}
 LINE_FIGURES: dict[str, Unit] = {"line": "id", **_SUMS, **_COUNTS}
+
+LINE_PROGRAMS = columns(
+    "line_programs",
+    """
+    program        | id     | Id: id in the program tree
+    type           | text   | its type
+    name           | text   | debug name
+    self_cycles    | cycles | Self cycles: cycles of its own steps, all recorded runs
+    executions     | count  | its execution steps
+    received_bytes | bytes  | bytes received by its own steps, all recorded runs
+    """,
+)
 
 #: Contexts that are followed upwards in search of a line.
 _MOST_PARENTS = 100
@@ -142,6 +156,27 @@ def at_line(source: ReportSource, file: str, line: int) -> tuple[Int64Array, Int
     rows = rows_of_file(source, file)
     rows = rows[lines.line[rows] == line]
     return tuple(np.flatnonzero(np.isin(each, rows)) for each in (lines.program, lines.variable))  # type: ignore[return-value]
+
+
+def programs_of_line(source: ReportSource, file: str, line: int) -> Table:
+    """LINE_PROGRAMS of the programs that a line created, most self cycles first."""
+    sums, programs = figures(source), programs_of(source)
+    ids = at_line(source, file, line)[0]
+    ids = ids[np.argsort(-sums.self_cycles[ids], kind="stable")]
+    return LINE_PROGRAMS.table(
+        program=ids,
+        type=[programs.type[program] for program in ids.tolist()],
+        name=[programs.name[program] for program in ids.tolist()],
+        self_cycles=sums.self_cycles[ids],
+        executions=sums.executions[ids],
+        received_bytes=sums.bytes_received[ids],
+    )
+
+
+def variables_of_line(source: ReportSource, file: str, line: int) -> Table:
+    """`variables_table` of the variables that a line created. Raises NotRecordedError."""
+    table = variables_table(source)
+    return table.take(np.isin(table["variable"], at_line(source, file, line)[1]))
 
 
 def _figure_columns(sums: LineFigures) -> dict[str, Any]:

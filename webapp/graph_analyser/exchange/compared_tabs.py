@@ -16,7 +16,6 @@ from webapp.components import Column, data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
 from webapp.components.figure_columns import figure_columns, figure_frame
-from webapp.graph_analyser.exchange.tables import COMPARED_COPIES
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -112,6 +111,6 @@ def host_pair(source: ReportSource, target: ReportSource) -> Component:
     copies = compared_host_copies(source, target)
     if not len(copies):
         return empty_hint("Neither report copies data to or from the host.")
-    frame, columns = figure_frame(copies), figure_columns(copies, COMPARED_COPIES)
+    frame, columns = figure_frame(copies), figure_columns(copies)
     rows = frame.astype(object).where(frame.notna(), None)
     return data_table("xch-host", rows, columns, name="host-copies-compared", height="100%")

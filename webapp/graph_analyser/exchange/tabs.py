@@ -26,7 +26,7 @@ from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.exchange.compared_tabs import fan_pair, host_pair, ipu_pair
-from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, HOST_COPIES, PAIRS, programs_layout
+from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, programs_layout
 from webapp.graph_analyser.plots.category_colours import mix
 from webapp.theme import tokens
 from webapp.view import ViewContext
@@ -107,7 +107,7 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
         all_messages = messages_of(source, program)
         if target is not None:
             changed = compared_pairs(source, target, program)
-            frame, columns = figure_frame(changed), figure_columns(changed, PAIRS)
+            frame, columns = figure_frame(changed), figure_columns(changed)
             grid = {"rows": "exchange-pairs", "query": "compared"}
             table = data_table(grid, frame, columns, name="pairs-compared", height="100%", selectable=True)
             return html.Div(
@@ -128,9 +128,7 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
     text += f", {shown / total:.1%}."
     if len(all_messages.src) <= MOST_PAIRS:
         text = f"All {len(all_messages.src):,} messages, {total:,} B."
-    table = long_table(
-        "exchange-pairs", key, {"program": str(program)}, figure_columns(heaviest, PAIRS), selectable=True
-    )
+    table = long_table("exchange-pairs", key, {"program": str(program)}, figure_columns(heaviest), selectable=True)
     return html.Div([html.Div(text, className="exchange-sentence"), table], className="exchange-tab")
 
 
@@ -328,6 +326,6 @@ def host_tab(source: ReportSource) -> Component:
     copies = host_copies(source)
     if not len(copies):
         return empty_hint("This report has no copies to or from the host.")
-    frame, columns = figure_frame(copies), figure_columns(copies, HOST_COPIES)
+    frame, columns = figure_frame(copies), figure_columns(copies)
     rows = frame.astype(object).where(frame.notna(), None)
     return noted(_missing(source, copies), data_table("xch-host", rows, columns, name="host-copies", height="100%"))

@@ -26,7 +26,7 @@ from webapp.components import (
     register_rows,
     select,
 )
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, scope_line, window_in, window_query
 from webapp.query import numbers_of
 from webapp.selection import Selection
@@ -45,32 +45,8 @@ GROUPINGS = {
     "vertex": "Vertex type",
 }
 
-#: Layout of the tables, in the order of their columns.
-_GROUPS: Layout = {
-    "name": {"flex": 3},
-    "count": {"width": 80},
-    "self_cycles": {},
-    "self_share": {"width": 95},
-    "cumulative": {"width": 125},
-    "total_cycles": {},
-    "share": {"width": 100},
-    "mean": {"width": 100},
-    "min": {"width": 90},
-    "max": {"width": 90},
-    "self_tile_cycles": {"width": 130},
-    "total_tile_cycles": {"width": 130},
-}
-_VERTICES: Layout = {
-    "name": {"flex": 3},
-    "kind": {"width": 110},
-    "compute_sets": {"width": 110},
-    "executions": {"width": 105},
-    "instances": {"width": 120},
-    "thread_cycles": {"width": 130},
-    "thread_cycles_share": {"width": 140},
-    "tile_cycles": {},
-    "tile_cycles_share": {"width": 130},
-}
+#: Self cycles, which add up to the window, come first with their shares.
+_FIRST = ("name", "count", "self_cycles", "self_share", "cumulative", "total_cycles", "share", "mean", "min", "max")
 _HELP = (
     "Every step counts with the part of its flat bar inside the window, so the self cycles of all rows add up to the"
     " window. Tile cycles are sums over tiles, a different measure; the two are never added."
@@ -107,9 +83,9 @@ def content(context: ViewContext) -> Component:
     if by == "vertex":
         name, columns = "steps-added-up", vertex_columns()
     elif "vs" in query:
-        name, columns = "steps-compared", figure_columns(compared_headings(), {"name": {"flex": 3}})
+        name, columns = "steps-compared", figure_columns(compared_headings())
     else:
-        name, columns = "steps-added-up", figure_columns(headings("step_groups", GROUP_FIGURES), _GROUPS)
+        name, columns = "steps-added-up", figure_columns(headings("step_groups", GROUP_FIGURES), order=_FIRST)
     table = long_table(name, key, query, columns, selectable=True)
     scope = scope_line(context)
     return html.Div([scope, head, html.Div(table, className="trace-aggregate-table")], className="trace-aggregate")
@@ -117,7 +93,7 @@ def content(context: ViewContext) -> Component:
 
 def vertex_columns() -> list[Column]:
     """Columns of the aggregation by vertex type."""
-    return figure_columns(headings("vertex_groups", VERTEX_FIGURES), _VERTICES)
+    return figure_columns(headings("vertex_groups", VERTEX_FIGURES))
 
 
 def table_query(context: ViewContext) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.blocks import BLOCK_FIGURES, block_statistics
 from popvision.analysis.report.figure import Table, headings
 from webapp.components import help_text, long_table, register_rows
-from webapp.components.figure_columns import HIDE, Layout, figure_columns
+from webapp.components.figure_columns import HIDE, figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
 from webapp.query import numbers_of
 from webapp.view import ViewContext
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-_LAYOUT: Layout = {
-    "name": {"flex": 3},
-    "kind": {"width": 110},
-    "tile": {"width": 80},
-    "count": {"width": 100},
-    "min": {"width": 90},
-    "median": {"width": 100},
-    "mean": {"width": 100},
-    "max": {"width": 90},
-    "total": {},
-    "program": HIDE,
-}
 _HELP = (
     "Lightweight profiling records the begin and end of every execution of selected programs on one tile per IPU, and"
     " of stream copies on every tile that moves bytes. An overflow is a time in which the tile's buffer was full, so"
@@ -54,7 +42,7 @@ def content(context: ViewContext) -> Component:
     key, query = context.key, table_query(context)
     title = "Blocks of the source" if "vs" in query else "Blocks"
     head = html.Div([title, help_text("Blocks", _HELP)], className="trace-aggregate-head")
-    columns = figure_columns(headings("blocks", BLOCK_FIGURES), _LAYOUT)
+    columns = figure_columns(headings("blocks", BLOCK_FIGURES), {"program": HIDE})
     table = html.Div(long_table("blocks", key, query, columns), className="trace-aggregate-table")
     return html.Div([head, table], className="trace-aggregate")
 

@@ -25,39 +25,10 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from webapp.library import Library
 
-#: Layout of the table of one report, and of two.
-_STEPS: Layout = {
-    "step": {"width": 75},
-    "name": {"flex": 2},
-    "type": {"width": 135},
-    "cycles": {"width": 95},
-    "max_cycles": {"width": 105},
-    "last_tile": {"width": 170},
-    "tile_balance": {"width": 105},
-    "active_tiles": {"width": 100},
-    "mean_cycles": {"width": 130},
-    "active_mean_cycles": {"width": 150},
-    "begin": {"width": 120},
-    "end": {"width": 120},
-    "data_in": {"width": 100},
-    "data_out": {"width": 100},
-    "program": {},
-    "run": {"width": 70},
-}
 #: What a step took and the tile that ended it come first; how it was matched stands at the end.
-_BOTH: Layout = {
-    "step": {"width": 75},
-    "target_step": {"width": 107},
-    "name": {"flex": 2},
-    "cycles": {},
-    "last_tile": {"width": 140},
-    "target_last_tile": {"width": 140},
-    **{id: {} for id in COMPARED},
-    "type": {"width": 130},
-    "matched": {"width": 120},
-    "in_report": {"width": 80},
-}
-
+_STEPS = ("step", "name", "type", "cycles", "max_cycles", "last_tile", "tile_balance", "active_tiles", "mean_cycles")
+_BOTH = ("step", "target_step", "name", "cycles", "last_tile", "target_last_tile", *COMPARED, "type")
+_LAYOUT: Layout = {"last_tile": {"width": 170}, "target_last_tile": {"width": 140}}
 
 _LISTED = (
     "A step is listed when a tile is busy in it within the window or its bar overlaps it. Figures are those of whole"
@@ -89,10 +60,10 @@ def content(context: ViewContext) -> Component:
     """The table of the window."""
     key, query = context.key, table_query(context)
     if "vs" in query:
-        columns = figure_columns(compared_headings(), _BOTH)
+        columns = figure_columns(compared_headings(), _LAYOUT, order=_BOTH)
         table = long_table("steps-of-both", key, query, columns, selectable=True)
     else:
-        columns = figure_columns(headings("window_steps", STEP_FIGURES), _STEPS)
+        columns = figure_columns(headings("window_steps", STEP_FIGURES), _LAYOUT, order=_STEPS)
         table = long_table("steps-in-window", key, query, columns, selectable=True)
     if "vs" in query:
         line: list[Any] = ["Steps of both windows", help_text("Steps of both reports", _MATCHED, _EARLY)]

@@ -37,7 +37,7 @@ from webapp.components import (
     segments,
 )
 from webapp.components.attributes import attributes
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import figure_columns
 from webapp.components.long_table import PairFrameOf
 from webapp.formats import cycles_text, integer_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
@@ -65,34 +65,16 @@ _CRITICAL = (
     "The longest vertex of the context with most work. Without it, and with all others unmoved, the tile would finish"
     " earlier by the cycles under Held up by."
 )
-_VERTEX_LAYOUT: Layout = {
-    "vertex": {"width": 80},
-    "type": {"flex": 2},
-    "context": {"width": 100},
-    "begin": {"width": 90},
-    "end": {"width": 90},
-    "thread_cycles": {"width": 110},
-    "tile_cycles": {"width": 100},
-}
-_TILE_LAYOUT: Layout = {
-    "tile": {"width": 80},
-    "vertices": {},
-    "length": {"width": 110, "sort": "desc"},
-    "worker_part": {"width": 110},
-    "alone": {"width": 90},
-    "thread_cycles": {"width": 110},
-    "idle_share": {"width": 100},
-}
 
 
 def vertex_columns() -> list[Column]:
     """Columns of the vertices of a tile."""
-    return figure_columns(headings("worker_vertices", VERTEX_FIGURES), _VERTEX_LAYOUT)
+    return figure_columns(headings("worker_vertices", VERTEX_FIGURES), {"type": {"flex": 2}})
 
 
 def tile_columns() -> list[Column]:
     """Columns of the tiles of a compute set."""
-    return figure_columns(headings("workers_by_tile", TILE_FIGURES), _TILE_LAYOUT)
+    return figure_columns(headings("workers_by_tile", TILE_FIGURES), {"length": {"sort": "desc"}})
 
 
 def register(app: Dash, library: Library) -> None:

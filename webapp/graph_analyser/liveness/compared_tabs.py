@@ -26,15 +26,8 @@ from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
 from webapp.graph_analyser.liveness.tables import MOST_PAIRED, query_of
 
-_VARIABLES: Layout = {"name": {"flex": 3}, "variable": {"width": 80}, "target_variable": HIDE}
-_STEPS: Layout = {
-    "liveness_index": {"width": 90},
-    "target_liveness_index": {"width": 120},
-    "step": {"flex": 3},
-    "program": HIDE,
-    "target_program": HIDE,
-}
-_CYCLES: Layout = {"liveness_index": {"width": 80}, "target_liveness_index": {"width": 110}, "step": {"flex": 2}}
+_VARIABLES: Layout = {"target_variable": HIDE}
+_STEPS: Layout = {"step": {"flex": 3}, "program": HIDE, "target_program": HIDE}
 
 
 def pair_tab(source: ReportSource, target: ReportSource, key: str, vs: str, state: LivenessState) -> Component:
@@ -88,7 +81,7 @@ def _vertices(source: ReportSource, target: ReportSource, state: LivenessState) 
     vertices = vertices_pair(source, target, index, tiles, state.by)
     if not len(vertices):
         return empty_hint("No vertices run at this index in either report.")
-    columns = figure_columns(vertices, {"name": {"flex": 3}, "kind": {"width": 110}})
+    columns = figure_columns(vertices)
     frame = figure_frame(vertices)
     table = data_table("live-vertices", frame, columns, name="liveness-vertices", height="100%")
     return _framed([], _first_only(source, target, state), table)
@@ -97,14 +90,14 @@ def _vertices(source: ReportSource, target: ReportSource, state: LivenessState) 
 def _cycles(source: ReportSource, target: ReportSource, state: LivenessState) -> Component:
     tiles = (curve(source, state.where).tiles, curve(target, state.where).tiles)
     estimates = cycles_pair(source, target, state.indices, tiles, state.by)
-    columns, frame = figure_columns(estimates, _CYCLES), figure_frame(estimates)
+    columns, frame = figure_columns(estimates, {"step": {"flex": 2}}), figure_frame(estimates)
     table = data_table("live-cycles", frame, columns, name="liveness-cycles", height="100%", filter_box=False)
     return _framed([], f"Estimates for one execution on {_place(source, state)}", table)
 
 
 def _flops(source: ReportSource, target: ReportSource, state: LivenessState) -> Component:
     flops = flops_pair(source, target, state.indices[0], state.by)
-    columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)
+    columns, frame = figure_columns(flops), figure_frame(flops)
     note = (
         f"{_first_only(source, target, state)} One execution over all tiles. A dash means that it is not "
         "recorded: compile with profiler.includeFlopEstimates=true, and codelets must offer an estimate."

@@ -38,40 +38,7 @@ _AT_PEAK = "At the peak, index {:,}, as no index is selected. Click the plot to 
 #: Tabs that show the same whatever index is selected.
 _OF_NO_INDEX = ("always", "steps")
 
-_CYCLES: Layout = {
-    "liveness_index": {"width": 90},
-    "step": {"flex": 1},
-    "program": {"width": 115},
-    "longest_cycles": {"width": 130},
-    "mean_cycles": {"width": 135},
-    "shortest_cycles": {"width": 125},
-    "longest_tile": {"width": 130},
-    "balance": {"width": 110},
-    "device_us": {"width": 115},
-    "provenance": {"width": 95},
-}
-_STEPS: Layout = {
-    "liveness_index": {"width": 90},
-    "step": {"flex": 3},
-    "program": {"width": 115},
-    "not_always_live_bytes": {"width": 150},
-    "live_bytes": {"width": 130},
-}
-_VARIABLES: Layout = {
-    "name": {"flex": 3},
-    "variable": {"width": 80},
-    "live": {"width": 140},
-    "size_bytes": {"width": 140},
-    "change_bytes": {"width": 150},
-}
-_VERTICES: Layout = {"name": {"flex": 3}, "kind": {"width": 110}, "state_change_bytes": {"width": 150}}
-_PARTS: Layout = {
-    "tile": {"width": 85},
-    "name": {"flex": 2},
-    "address": {"width": 110},
-    "size_bytes": {"width": 105},
-    "ipu": HIDE,
-}
+_PARTS: Layout = {"name": {"flex": 2}, "ipu": HIDE}
 
 
 def tab_content(context: ViewContext, tab: str) -> Component:
@@ -104,7 +71,7 @@ def _content(context: ViewContext, tab: str, state: LivenessState) -> Component:
 
 def _always(source: ReportSource, key: str, state: LivenessState) -> Component:
     line = curve(source, state.where)
-    columns = figure_columns(always_live_table(source, state.where), _VARIABLES)
+    columns = figure_columns(always_live_table(source, state.where))
     return _with_total(
         [_total("Total", line.always_live)],
         f"Variables that are always live on {where_text(state.where, target_of(source).num_replicas)}; "
@@ -129,7 +96,7 @@ def _live(source: ReportSource, key: str, state: LivenessState) -> Component:
         )
         for index in indices[1:]
     ]
-    columns = figure_columns(live_table(source, indices, state.where), _VARIABLES)
+    columns = figure_columns(live_table(source, indices, state.where))
     table = long_table("liveness-live", key, query_of(state), columns, selectable=True)
     note = "Select a row to plot its lifetime and list its parts"
     return _with_total(totals, note, _with_parts("not_always", table, parts(source, key, state)))
@@ -142,7 +109,7 @@ def _steps_table(source: ReportSource, key: str, state: LivenessState) -> Compon
     matching = " that matches the filter" if state.filter.strip() else ""
     place = where_text(where, target_of(source).num_replicas)
     note = f"Every step{matching} on {place}. Select a row to select its index."
-    columns = figure_columns(curve_table(source, where, state.filter), _STEPS)
+    columns = figure_columns(curve_table(source, where, state.filter), {"step": {"flex": 3}})
     return _with_total([], note, long_table("liveness-steps", key, query, columns, selectable=True))
 
 
@@ -188,7 +155,7 @@ def _vertices(source: ReportSource, key: str, state: LivenessState) -> Component
     vertices = vertices_table(source, indices, curve(source, state.where).tiles)
     if not len(vertices):
         return empty_hint("No vertices run in " + _steps(source, indices) + ".")
-    columns = figure_columns(vertices, _VERTICES)
+    columns = figure_columns(vertices)
     table = data_table("live-vertices", figure_frame(vertices), columns, name="liveness-vertices", height="100%")
     note = html.Div("Vertex state is always live: it occupies memory at every index.", className="tab-hint")
     return html.Div([note, table], className="tab-column")
@@ -210,7 +177,7 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
     bar = html.Div(
         [html.Span(f"Estimates for one execution on {place}", className="tab-note"), about], className="tab-bar"
     )
-    columns, frame = figure_columns(estimates, _CYCLES), figure_frame(estimates)
+    columns, frame = figure_columns(estimates, {"step": {"flex": 1}}), figure_frame(estimates)
     table = data_table("live-cycles", frame, columns, name="liveness-cycles", height="100%", filter_box=False)
     return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")
 
@@ -222,6 +189,6 @@ def _flops(source: ReportSource, key: str, state: LivenessState) -> Component:
         "profiler.includeFlopEstimates=true, and give the codelets an estimate."
     )
     bar = html.Div(html.Span(note, className="tab-note"), className="tab-bar")
-    columns, frame = figure_columns(flops, {"name": {"flex": 3}}), figure_frame(flops)
+    columns, frame = figure_columns(flops), figure_frame(flops)
     table = data_table("live-flops", frame, columns, name="liveness-flops", height="100%", filter_box=False)
     return html.Div([bar, html.Div(table, className="tab-fill")], className="tab-column")

@@ -28,16 +28,7 @@ from webapp.graph_analyser.plots.page import save_plot
 from webapp.query import number_of
 from webapp.theme import tokens
 
-#: Layout of the table.
-_LAYOUT: Layout = {
-    "part": {},
-    "label": {"flex": 3},
-    "category": {},
-    "size_bytes": {},
-    "so_far_bytes": {"width": 110},
-    "share": {"width": 85},
-    "variable": HIDE,
-}
+_LAYOUT: Layout = {"label": {"flex": 3}, "variable": HIDE}
 
 _ROW = 21  # pixels
 

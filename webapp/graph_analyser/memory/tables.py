@@ -47,9 +47,6 @@ TABLES: dict[str, tuple[Read, Match, str]] = {
     "sizes": (variable_table, match_variables, "variable"),
 }
 
-#: Layout of figures without a place.
-_WIDTHS = {"live": {"width": 90}, "in_report": {"width": 90}}
-
 #: Names of the registered rows.
 ROWS = {
     "compute_sets": "memory-compute-sets",
@@ -109,11 +106,10 @@ def all_variables(source: ReportSource, target: ReportSource | None, _query: Map
 def table_columns(table: Table) -> list[Column]:
     """Columns of a table over tiles: names and ids, the report that has the row, then figures by place. The name takes
     the room that the others leave."""
-    plain = [figure.id for figure in table if not figure.place and figure.id != "in_report"]
-    ids_of_target = {id: HIDE for id in plain if id.startswith("target_")}
-    has_many = sum(bool(figure.place) for figure in table) > len(table.placed_ids())
-    layout: dict[str, Mapping[str, Any]] = {id: _WIDTHS.get(id, {}) for id in [*plain, "in_report"]}
-    return figure_columns(table, layout | ids_of_target | {"name": {"width": 280} if has_many else {"flex": 3}})
+    layout: dict[str, Mapping[str, Any]] = {figure.id: HIDE for figure in table if figure.id.startswith("target_")}
+    if sum(bool(figure.place) for figure in table) > len(table.placed_ids()):
+        layout["name"] = {"width": 280}
+    return figure_columns(table, layout)
 
 
 def columns_of(source: ReportSource, query: Mapping[str, str]) -> TileColumns:

@@ -22,19 +22,11 @@ from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.page import save_plot
 from webapp.theme import tokens
 
-_LAYOUT = {
-    "rank": {"width": 75},
-    "tile": {"width": 75},
-    "ipu": {"width": 65},
-    "physical_tile": {"width": 85},
-    "capacity_bytes": HIDE,
-}
-
 
 def tiles_tab(page: MemoryPage, theme: str) -> Component:
     """The histogram beside the table. Raises NotRecordedError without a graph profile."""
     memory = memory_by_tile(page.source, page.state.replica)
-    columns = figure_columns(tiles_table(page.source, page.target, page.query), _LAYOUT)
+    columns = figure_columns(tiles_table(page.source, page.target, page.query), {"capacity_bytes": HIDE})
     query = {name: value for name, value in page.query.items() if name in ("replica", "vs")}
     table = long_table("memory-tiles", page.key, query, columns, selectable=True)
     plot: Any = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")

@@ -12,21 +12,7 @@ from webapp.components.figure_columns import HIDE, Layout, figure_columns
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.memory.tables import ROWS, all_variables, table_columns, table_of
 
-_VARIABLES = {"name": {"flex": 4}, "variable": {"width": 80}, "size_bytes": {"width": 140}, "live": {"width": 110}}
-
-_ALLOCATIONS: Layout = {
-    "address": {"width": 110},
-    "size_bytes": {"width": 100},
-    "name": {"flex": 3},
-    "variable_name": {"flex": 2},
-    "category": {"width": 160},
-    "region": {"width": 120},
-    "live": {"width": 140},
-    "indices": {"width": 90},
-    "shared": {"width": 85},
-    "id": {"width": 85},
-    "variable": HIDE,
-}
+_ALLOCATIONS: Layout = {"variable_name": {"flex": 2}, "category": {"width": 160}, "variable": HIDE}
 
 
 def variables_tab(page: MemoryPage) -> Component:
@@ -64,7 +50,7 @@ def lifetime_link(page: MemoryPage) -> Component:
 
 
 def _all(page: MemoryPage) -> Component:
-    columns = figure_columns(all_variables(page.source, page.target, page.query), _VARIABLES)
+    columns = figure_columns(all_variables(page.source, page.target, page.query))
     hint = "Select rows to plot them across tiles (graph Variables), or a tile to see its addresses. "
     table = long_table("memory-variables", page.key, page.query, columns, selectable=True)
     return html.Div(
@@ -100,7 +86,9 @@ def _by_address(page: MemoryPage, tile: int, bar: list[Component]) -> Component:
     which = " in the source" if page.target is not None else ""
     note = f"Allocations of tile {tile:,}{which} by address. Select a row, then:"
     bar += [html.Span(note, className="tab-note"), lifetime_link(page)]
-    columns = figure_columns(lowered_table(page.source, tile), _ALLOCATIONS)
+    columns = figure_columns(
+        lowered_table(page.source, tile), _ALLOCATIONS, order=("address", "size_bytes", "name", "variable_name")
+    )
     return long_table("memory-lowered", page.key, {"tile": str(tile)}, columns, selectable=True)
 
 

@@ -21,7 +21,7 @@ from popvision.analysis.operations.roofline import PEAK_PER_TILE
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.components import data_table, empty_hint, figure
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import figure_columns
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
@@ -34,23 +34,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from popvision.analysis.report.source import ReportSource
-
-
-_TYPES: Layout = {
-    "type": {"flex": 3},
-    "tiles": {"width": 90},
-    "code": {"width": 120},
-    "compute_sets": {"width": 125},
-}
-_COMPUTE_SETS: Layout = {
-    "program": {"width": 100},
-    "name": {"flex": 3},
-    "flops_once": {"width": 130},
-    "steps": {"width": 115},
-    "flops": {"width": 140},
-    "cycles": {"width": 120},
-    "rate": {"width": 120},
-}
 
 
 def _rows(table: Table) -> DataFrame:
@@ -84,7 +67,7 @@ def code_tab(
     series = [("Exchange", code_parts.exchange), ("Control", code_parts.control), ("Vertex", code_parts.vertex)]
     parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
     types = vertex_type_rows(source, owners, chosen.rows)
-    rows, columns = _rows(types), figure_columns(types, _TYPES)
+    rows, columns = _rows(types), figure_columns(types, {"type": {"flex": 3}})
     parts.append(data_table("ops-types", rows, columns, name="operation-code", height=260))
     return html.Div(parts, className="ops-figures")
 
@@ -123,7 +106,7 @@ def flops_tab(
     table = data_table(
         "ops-flops",
         _rows(sets).head(MOST_ROWS),
-        figure_columns(sets, _COMPUTE_SETS),
+        figure_columns(sets),
         name="operation-flops",
         height=260,
     )

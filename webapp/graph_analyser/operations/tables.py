@@ -15,7 +15,7 @@ from popvision.analysis.report.figure import headings
 from popvision.analysis.report.figure_titles import column_of, figure_title, viewer_frame
 from webapp.components import Column
 from webapp.components.difference import difference_columns
-from webapp.components.figure_columns import KINDS, figure_columns, figure_frame
+from webapp.components.figure_columns import KINDS, Layout, figure_columns, figure_frame
 from webapp.graph_analyser.operations.state import OperationState
 
 if TYPE_CHECKING:
@@ -35,17 +35,7 @@ FIGURES = {
 #: Figures with a column for their share of the report's total.
 _SHARED = ("cycles", "code", "always_live", "not_always_live", "flops")
 
-_WIDTHS = {
-    "name": 250,
-    "operation": 170,
-    "rate": 115,
-    "intensity": 110,
-    "cycles": 105,
-    "cycles_apart": 130,
-    "code": 95,
-    "flops": 135,
-    "flops_once": 130,
-}
+_LAYOUT: Layout = {"name": {"width": 250}, "operation": {"width": 170}}
 
 
 def operation_rows(source: ReportSource, target: ReportSource | None, query: Mapping[str, str]) -> pd.DataFrame:
@@ -85,15 +75,7 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
     if sums.cycles is not None and sums.flops is not None:
         ids += ["rate", "intensity"] if everything else ["rate"]
     ids += ["first_index", "last_index"]
-    layout = {id: {"width": _width(id)} for id in ids}
-    return figure_columns(headings("operations", {id: DERIVED_FIGURES[id] for id in ids}), layout)
-
-
-def _width(id: str) -> int:
-    """Pixels of a column: its title fits."""
-    if id.endswith("_share"):
-        return 190 if id == "cumulative_share" else 140
-    return _WIDTHS.get(id, 30 + 9 * len(figure_title("operations", id).title))
+    return figure_columns(headings("operations", {id: DERIVED_FIGURES[id] for id in ids}), _LAYOUT)
 
 
 def compared_columns(by: str) -> list[Column]:

@@ -21,7 +21,7 @@ from webapp.components import data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.debug_chain import debug_chain_list
 from webapp.components.difference import difference_mark
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import figure_columns
 from webapp.components.section import facts
 from webapp.components.sides import side_mark
 from webapp.components.table import MOST_ROWS
@@ -48,26 +48,6 @@ NOTHING = "Select an operation above to see its details."
 
 #: Operations of a group whose debug contexts are listed.
 _MOST_CONTEXTS = 20
-
-
-_PROGRAMS: Layout = {
-    "id": {"width": 80},
-    "type": {"width": 190},
-    "name": {"flex": 3},
-    "cycles": {"width": 120},
-    "share": {"width": 85},
-    "steps": {"width": 110},
-    "exchange_code": {"width": 135},
-    "control_code": {"width": 130},
-    "first_index": {"width": 90},
-}
-_VARIABLES: Layout = {
-    "variable": {"width": 90},
-    "name": {"flex": 3},
-    "bytes": {"width": 140},
-    "share": {"width": 90},
-    "live": {"width": 110},
-}
 
 
 def panel_title(context: ViewContext) -> Any:
@@ -251,7 +231,7 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     recorded = ["cycles", "share", "steps"] if groups.sums.cycles is not None else []
     code = ["exchange_code", "control_code"] if groups.sums.code is not None else []
     shown = programs.select(["id", "type", "name", *recorded, *code, "first_index"])
-    columns = figure_columns(shown, _PROGRAMS)
+    columns = figure_columns(shown, {"type": {"width": 190}})
     table = data_table(
         {"ops": "programs"},
         rows.where(rows.notna(), None),
@@ -270,7 +250,7 @@ def _variables(source: ReportSource, state: OperationState, chosen: Chosen) -> C
     variables = variable_rows(source, state.groups(source).sums.owners, chosen.rows)
     if not len(variables):
         return empty_hint("This operation creates no variables.")
-    rows, columns = viewer_frame(variables).head(MOST_ROWS), figure_columns(variables, _VARIABLES)
+    rows, columns = viewer_frame(variables).head(MOST_ROWS), figure_columns(variables)
     return data_table({"ops": "variables"}, rows, columns, name="operation-variables", height="100%", selectable=True)
 
 

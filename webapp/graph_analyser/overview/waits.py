@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
 
-from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting
-from popvision.analysis.insights.steps import line_of_program
+from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting, waits_table
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.source_code.lines import busiest_ipu
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import data_table, empty_hint
+from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.components.section import section
 from webapp.view import ViewContext
+
+if TYPE_CHECKING:
+    from popvision.analysis.report.source import ReportSource
 
 #: Rows of the table; of more, those with most waiting.
 MOST = 200
 
-_COLUMNS = (
-    Column("tile", "Last tile", "integer", "The tile that arrives last, counted over all IPUs", width=105),
-    Column(
-        "name",
-        "After",
-        path=True,
-        help="The step since the sync before in which it is most above the mean; its type where it has no name",
-        flex=1,
-    ),
-    Column("line", "Line", path=True, help="Of the user's source that made the program", width=150),
-    Column("syncs", "Syncs", "integer", "Syncs at which it is last for this reason, all recorded runs", width=90),
-    Column(
-        "mean",
-        "Mean wait",
-        "cycles",
-        "Cycles that all tiles wait, idle ones too / tiles of the IPU, over the syncs",
-        width=115,
-    ),
-    Column("share", "Of the run", "percent", "Mean wait / device cycles of all recorded runs", width=110),
-    Column("longest", "Longest wait", "cycles", "The longest wait of a tile at one of these syncs", width=130),
-    Column("program", "Program", "integer", "Id in the program tree", hide=True),
-    Column("step", "First sync", "integer", "The first of these syncs as an execution step", hide=True),
-)
+_LAYOUT: Layout = {"name": {"flex": 1}, "line": {"width": 150}, "program": HIDE, "step": HIDE, "ipu": HIDE}
 
 
 def place(side: str = "") -> Component:
@@ -66,7 +47,7 @@ def contents(context: ViewContext) -> Component:
         return empty_hint(str(problem))
     if not len(costs.tile):
         return empty_hint("No tile waits for another at a sync.")
-    return waits_table(source, costs)
+    return _grid(source, costs)
 
 
 def register(app: Dash) -> None:
@@ -80,30 +61,11 @@ def register(app: Dash) -> None:
     )
 
 
-def waits_table(source: Any, costs: CostsOfWaiting) -> Component:
+def _grid(source: ReportSource, costs: CostsOfWaiting) -> Component:
     """A row per tile and program: the program by its name, or by its type where it has none."""
-    programs = source.reader.programs()
-    rows = []
-    for row in range(min(len(costs.tile), MOST)):
-        program = int(costs.program[row])
-        file, line = line_of_program(source, program) if program >= 0 else ("", 0)
-        rows.append(
-            {
-                "tile": int(costs.tile[row]),
-                "name": programs.name[program] or programs.type[program]
-                if program >= 0
-                else "(no step between two syncs)",
-                "line": f"{file.rsplit('/', 1)[-1]}:{line}" if file else "",
-                "syncs": int(costs.syncs[row]),
-                "mean": int(costs.mean[row]),
-                "share": int(costs.mean[row]) / costs.total if costs.total else 0.0,
-                "longest": int(costs.longest[row]),
-                "program": program if program >= 0 else None,
-                "step": int(costs.first_step[row]),
-                "ipu": costs.ipu,
-            }
-        )
-    table = data_table("overview-waits-table", rows, _COLUMNS, name="waits", height=260, selectable=True)
+    waits = waits_table(source, costs, MOST)
+    columns = figure_columns(waits, _LAYOUT)
+    table = data_table("overview-waits-table", figure_frame(waits), columns, name="waits", height=260, selectable=True)
     if len(costs.tile) <= MOST:
         return table
     return html.Div([table, html.P(f"The {MOST} largest of {len(costs.tile):,} rows.", className="note")])

@@ -13,12 +13,13 @@ from popvision.analysis.exchange.programs import EXCHANGE_TYPES
 from popvision.analysis.operations.owners import NO_OPERATION, owners
 from popvision.analysis.programs.details import ProgramFacts
 from popvision.analysis.programs.related_programs import related_programs
-from popvision.analysis.programs.table import column_totals, program_columns
+from popvision.analysis.programs.table import column_totals, program_columns, program_table
 from popvision.analysis.report.columns import liveness, programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from webapp.components import Column, Tab, data_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
+from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.components.section import facts
 from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.programs.tables import COLUMNS
@@ -35,6 +36,7 @@ CLASS_HELP = {
 
 #: Rows of the table of related programs: those with most cycles.
 _MOST_RELATED = 1_000
+_RELATED = ("id", "type", "name", "self", "executions", "received")
 _MOST_LINKS = 8
 
 
@@ -58,24 +60,10 @@ def related_tab(source: ReportSource, program: int, rule: str) -> Tab | None:
     ids = related_programs(source, program, rule)
     if len(ids) < 2:
         return None
-    programs, figures = programs_of(source), program_columns(source)
-    order = ids[np.argsort(-figures["self"][ids], kind="stable")][:_MOST_RELATED]
-    rows = [
-        {"id": p, "type": programs.type[p], "name": programs.name[p]}
-        | {field: _known(int(figures[field][p])) for field in ("self", "executions", "received")}
-        for p in order.tolist()
-    ]
-    columns = [
-        Column("id", "Id", "integer", width=80),
-        Column("type", "Type", width=140),
-        Column("name", "Name", flex=3),
-    ]
-    columns += [
-        Column(field, COLUMNS[field][0], COLUMNS[field][1], COLUMNS[field][2], width=120)
-        for field in ("self", "executions", "received")
-    ]
-    table = data_table("pt-related", rows, columns, name="related-programs", height="100%")
-    return Tab("related", "Related", table, f"{len(ids):,}")
+    table = program_table(source)
+    shown = table.take(np.isin(table["id"], ids)).take(slice(_MOST_RELATED)).select(_RELATED)
+    grid = data_table("pt-related", figure_frame(shown), figure_columns(shown), name="related-programs", height="100%")
+    return Tab("related", "Related", grid, f"{len(ids):,}")
 
 
 def _what(source: ReportSource, program: ProgramFacts, key: str) -> list[tuple[Any, Any]]:

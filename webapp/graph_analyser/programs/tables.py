@@ -16,7 +16,7 @@ from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import figure_title
 from webapp.comparison import target_of_page
 from webapp.components import long_table, register_pair_rows, register_row_selection
-from webapp.components.figure_columns import KINDS, Layout, figure_columns
+from webapp.components.figure_columns import KINDS, figure_columns
 from webapp.library import Library
 from webapp.query import whole_number
 from webapp.selection import Selection
@@ -30,16 +30,6 @@ COLUMNS = {
     field: (entry.title, KINDS[unit], entry.hint)
     for field, unit in FIELDS.items()
     for entry in [figure_title("programs", field)]
-}
-
-_LAYOUT: Layout = {"id": {"width": 80}, "type": {"width": 130}, "name": {"flex": 3}}
-_COMPARED: Layout = {
-    "id": {"width": 100},
-    "target_id": {"width": 100},
-    "type": {"width": 130},
-    "name": {"flex": 3},
-    "matched": {"width": 120},
-    "in_report": {"width": 80},
 }
 
 
@@ -66,7 +56,7 @@ def register_table(app: Dash, library: Library) -> None:
         if before == [pathname, query]:
             return no_update, False, True, no_update
         key, target = page_key(pathname), target_of_page(library, query)
-        columns = figure_columns(_rows(library.report(key), target, query), _LAYOUT if target is None else _COMPARED)
+        columns = figure_columns(_rows(library.report(key), target, query))
         table = long_table("programs", key, query, columns, selectable=True)
         return table, False, True, [pathname, query]
 

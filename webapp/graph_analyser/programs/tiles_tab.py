@@ -14,7 +14,7 @@ from popvision.analysis.programs.table import program_tiles
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table
 from webapp.components import long_table, register_pair_rows
-from webapp.components.figure_columns import Layout, figure_columns
+from webapp.components.figure_columns import figure_columns
 from webapp.graph_analyser.plots.tile_plot import tile_plot
 from webapp.library import Library
 from webapp.query import number_of
@@ -22,9 +22,6 @@ from webapp.selection import Selection
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-
-
-_WIDTHS: Layout = {"tile": {"width": 90}, "ipu": {"width": 80}}
 
 
 def register_tiles(app: Dash, library: Library) -> None:
@@ -42,7 +39,7 @@ def _rows(source: ReportSource, target: ReportSource | None, query: Mapping[str,
 def _table(source: ReportSource, key: str, selection: Selection, target: ReportSource | None) -> Component:
     """A row per tile; in a comparison with the differences to the matched program."""
     query = {"program": str(selection.program)}
-    columns = figure_columns(_rows(source, target, query), _WIDTHS)
+    columns = figure_columns(_rows(source, target, query))
     query |= {} if target is None else {"vs": selection.extras.get("vs", "")}
     return html.Div(long_table("program-tiles", key, query, columns, height=300), className="tile-table")
 

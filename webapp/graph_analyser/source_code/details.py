@@ -8,14 +8,15 @@ import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.programs.figures import figures
-from popvision.analysis.report.columns import programs_of, stored_variables
-from popvision.analysis.source_code.lines import at_line
+from popvision.analysis.report.not_recorded import if_recorded
+from popvision.analysis.source_code.lines import at_line, programs_of_line, variables_of_line
 from popvision.analysis.source_code.rows import same_file, source_rows
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import data_table, empty_hint
 from webapp.components.attributes import attributes
+from webapp.components.figure_columns import figure_columns, figure_frame
 
 if TYPE_CHECKING:
+    from popvision.analysis.report.figure import Table
     from popvision.analysis.report.source import ReportSource
 
 #: Rows of each table: those with most cycles or bytes; the heading counts all.
@@ -28,7 +29,9 @@ def line_parts(source: ReportSource, key: str, file: str, line: int, target: Rep
     if not len(programs) and not len(variables):
         return empty_hint(f"Line {line:,} creates no program and no variable.")
     note = _note(source, file, line, target, len(programs), len(variables)) if target is not None else None
-    tables = [_programs(source, key, programs), _variables(source, key, variables)]
+    tables = [_programs(key, programs_of_line(source, file, line))]
+    known = if_recorded(lambda: variables_of_line(source, file, line))
+    tables += [] if known is None else [_variables(key, known)]
     return html.Div([note, html.Div(tables, className="source-parts fill")], className="column-page")
 
 
@@ -50,71 +53,26 @@ def _link(text: str, href: str) -> Component:
     return html.A(text, href=href, **attributes(data_nav="to"))
 
 
-def _programs(source: ReportSource, key: str, ids: Any) -> Component:
-    program_sums, columns = figures(source), programs_of(source)
-    ids = ids[np.argsort(-program_sums.self_cycles[ids], kind="stable")]
-    rows = [
-        {
-            "id": p,
-            "type": columns.type[p],
-            "name": columns.name[p],
-            "cycles": int(program_sums.self_cycles[p]),
-            "executions": int(program_sums.executions[p]),
-            "received": int(program_sums.bytes_received[p]),
-        }
-        for p in ids[:_MOST].tolist()
+def _programs(key: str, programs: Table) -> Component:
+    links = [
+        ("Longest in the program tree", f"/r/{key}/program_tree"),
+        ("in the execution trace", f"/r/{key}/execution"),
     ]
-    head: list[Any] = [f"Programs ({len(ids):,}{f', the first {_MOST}' if len(ids) > _MOST else ''})"]
-    if rows:
-        first = rows[0]["id"]
-        head += [
-            _link("Longest in the program tree", f"/r/{key}/program_tree?program={first}"),
-            _link("in the execution trace", f"/r/{key}/execution?program={first}"),
-        ]
-    table = data_table(
-        "source-programs",
-        rows,
-        [
-            Column("id", "Id", "integer", width=70),
-            Column("type", "Type", width=120),
-            Column("name", "Name", flex=2, path=True),
-            Column("cycles", "Self cycles", "cycles", "Cycles of its own steps, all recorded runs", width=110),
-            Column("executions", "Executions", "integer", width=95),
-            Column("received", "Received", "bytes", "Bytes received by its own steps, all recorded runs", width=100),
-        ],
-        name="line-programs",
-        height="100%",
-        filter_box=False,
-    )
-    return html.Section([html.H2(head), table])
+    return _part("programs", programs, "program", links)
 
 
-def _variables(source: ReportSource, key: str, ids: Any) -> Component:
-    known = stored_variables(source)
-    rows: list[dict[str, Any]] = []
-    if known is not None:
-        sizes = np.asarray(known.bytes)
-        ids = ids[np.argsort(-sizes[ids], kind="stable")]
-        live = np.asarray(known.always_live)
-        rows = [
-            {"id": v, "name": known.name[v], "bytes": int(sizes[v]), "live": "always" if live[v] else "at times"}
-            for v in ids[:_MOST].tolist()
-        ]
-    head: list[Any] = [f"Variables ({len(ids):,}{f', the first {_MOST}' if len(ids) > _MOST else ''})"]
-    if rows:
-        head.append(_link("Largest in the liveness report", f"/r/{key}/liveness?variable={rows[0]['id']}"))
-        head.append(_link("on the tiles", f"/r/{key}/memory?variable={rows[0]['id']}"))
-    table = data_table(
-        "source-variables",
-        rows,
-        [
-            Column("id", "Id", "integer", width=70),
-            Column("name", "Name", flex=2, path=True),
-            Column("bytes", "Size", "bytes", "Bytes over all tiles", width=100),
-            Column("live", "Live", width=90),
-        ],
-        name="line-variables",
-        height="100%",
-        filter_box=False,
-    )
-    return html.Section([html.H2(head), table])
+def _variables(key: str, variables: Table) -> Component:
+    links = [("Largest in the liveness report", f"/r/{key}/liveness"), ("on the tiles", f"/r/{key}/memory")]
+    return _part("variables", variables, "variable", links)
+
+
+def _part(name: str, table: Table, id: str, views: list[tuple[str, str]]) -> Component:
+    """The first rows of a table under a heading with links for the first one."""
+    rest = f", the first {_MOST}" if len(table) > _MOST else ""
+    head: list[Any] = [f"{name.capitalize()} ({len(table):,}{rest})"]
+    if len(table):
+        head += [_link(text, f"{view}?{id}={int(table[id][0])}") for text, view in views]
+    shown = figure_frame(table.take(slice(_MOST)))
+    columns = figure_columns(table, order=[id])
+    grid = data_table(f"source-{name}", shown, columns, name=f"line-{name}", height="100%", filter_box=False)
+    return html.Section([html.H2(head), grid])
