@@ -36,7 +36,7 @@ class FieldSpec:
     kind: Literal["value", "scalar", "vector", "scalars", "vectors"]
     direction: Literal["", "in", "out", "inout"]
     type: Any  #: simulator.base.types.Type, or None where the codelet takes any type
-    layout: str = "span"  #: span, short_span, one_ptr, scaled_ptr32/64/128, deltan, deltanelements
+    layout: str = "span"  #: span, short_span, one_ptr, scaled_ptr32/64/128, deltan, deltanelements, strided
     alignment: int = 0  #: bytes
     interleaved: bool = False
     #: "scalars" and "vectors": how the vertex points at its list of edges (span: pointer and count; one_ptr ...)

@@ -83,25 +83,6 @@ def aligned_runs(
     )
 
 
-def runs_of_rows(store: GraphStore, out: Tensor) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """(starts, lengths, tiles) of the runs of each row of a matrix, row after row, as `aligned_runs` finds them of the
-    row alone: none reaches into the next row."""
-    rows, columns = out.shape()
-    pieces = _mapped_pieces(store, out)
-    places, size, row = regions.split_by_table(pieces.places, pieces.lengths, np.arange(1, rows + 1) * columns)
-    source = np.searchsorted(np.cumsum(pieces.lengths), np.cumsum(size) - size, side="right")
-    starts = pieces.starts[source] + places - pieces.places[source]
-    count = int(pieces.tiles.max(initial=0)) + 1
-    tile_of_row = row * count + pieces.tiles[source]
-    order = np.argsort(tile_of_row, kind="stable")
-    pieces = _Pieces(starts[order], size[order], tile_of_row[order], places[order])
-    pieces, workers = _share_pieces(pieces, _run_heads(store, pieces), 1, 1)
-    head = _run_heads(store, pieces)
-    head[1:] |= workers[1:] != workers[:-1]
-    first = np.flatnonzero(head)
-    return pieces.starts[first], np.add.reduceat(pieces.lengths, first), pieces.tiles[first] % count
-
-
 def places_of(out: Tensor, runs: Runs) -> tuple[Int64Array, Int64Array, Int64Array]:
     """The places of runs in the flattened form of a tensor that holds no element twice: (places, lengths, run of each),
     one row for each stretch of a run with consecutive places, in order of the runs."""

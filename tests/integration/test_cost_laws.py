@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.base.target import Target
@@ -156,6 +156,7 @@ def test_elementwise_cycles_grow_with_work(kind: str, dtype: Any, size: int, mor
 
 
 @given(st.sampled_from(["add", "tanh", "reduce"]), st.integers(20_000, 200_000))
+@example("reduce", 21_125)
 def test_neighbouring_sizes_jump_only_where_a_count_is_rounded_up(kind: str, size: int) -> None:
     """More than 5 % only when a worker of the busiest tile gets another vector."""
     (before, share), (after, next_share) = one_step(kind, size), one_step(kind, size + 1)

@@ -84,29 +84,6 @@ def test_operands_follow_the_output(case: tuple[Graph, Tensor, list[Tensor]]) ->
         assert seen.view.element_numbers().reshape(-1).tolist() == expected.tolist()
 
 
-@given(
-    st.integers(1, 5),
-    st.integers(1, 9),
-    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=8),
-)
-def test_runs_of_rows_are_those_of_each_row(rows: int, columns: int, mapping: list[tuple[int, int]]) -> None:
-    place = graph()
-    out = place.addVariable(FLOAT, [rows, columns], "out")
-    place.setTileMapping(out, 0)
-    begin, flat = 0, out.flatten()
-    for length, tile in mapping * (rows * columns):
-        end = min(begin + length, rows * columns)
-        place.setTileMapping(flat.slice(begin, end), tile)
-        begin = end
-        if begin == rows * columns:
-            break
-    apart = [pieces.aligned_runs(place.store, out.slice(row, row + 1, 0), []) for row in range(rows)]
-    expected = [
-        np.concatenate([getattr(one, name) for one in apart]).tolist() for name in ("starts", "lengths", "tiles")
-    ]
-    assert [column.tolist() for column in pieces.runs_of_rows(place.store, out)] == expected
-
-
 def test_a_tensor_in_groups_is_read_as_one_run() -> None:
     place = graph()
     out, twin = (in_groups(place, 2, 3, 4, 5) for _ in range(2))

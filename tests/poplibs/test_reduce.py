@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.compiler.compile import compile_graph
 from simulator.poplar import BOOL, FLOAT, HALF, Graph, Tensor, index_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
@@ -82,12 +83,61 @@ def test_logical() -> None:
         assert np.array_equal(by_kernel, expected)
 
 
-def test_stage_count_and_names() -> None:
-    for terms, stages in ((15, 1), (16, 2), (124, 2), (125, 3)):
-        graph, program = small_graph(), Sequence()
-        popops.reduce(graph, linear(graph, FLOAT, [terms, 8]), [0], Operation.ADD, program, "sum")
-        names = graph.store.compute_set_names
-        assert names == (["sum/Reduce"] if stages == 1 else [f"sum/Reduce/ReduceStage{i + 1}" for i in range(stages)])
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
+def test_any_mapping(shape: list[int], data: st.DataObject) -> None:
+    """Whatever tile each element lies on, in any order of dimensions and of elements."""
+    dims = data.draw(st.lists(st.sampled_from(range(len(shape))), unique=True))
+    op = data.draw(st.sampled_from([Operation.ADD, Operation.SQUARE_ADD, Operation.MAX]))
+    order = data.draw(st.permutations(range(len(shape))))
+    tiles = data.draw(st.integers(1, 6))
+    seed, run = data.draw(st.integers(0, 99)), data.draw(st.integers(1, 20))
+    stored = [shape[axis] for axis in order]
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-4, 5, stored).astype(np.float32)
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        tensor = graph.addVariable(FLOAT, stored, "t")
+        for begin in range(0, tensor.numElements(), run):
+            part = tensor.flatten().slice(begin, min(begin + run, tensor.numElements()))
+            graph.setTileMapping(part, int(np.random.default_rng(seed + begin).integers(tiles)))
+        view = tensor.dimShuffle([order.index(axis) for axis in range(len(shape))])
+        return {"t": (tensor, values)}, popops.reduce(graph, view, dims, op, program, "r")
+
+    by_vertex, by_kernel = both_ways(build)
+    expected = NUMPY[op](values.transpose([order.index(axis) for axis in range(len(shape))]), tuple(dims))
+    assert np.array_equal(by_vertex, expected)
+    assert np.array_equal(by_kernel, expected)
+
+
+def test_tiles_with_terms_of_an_output_decide_the_stages() -> None:
+    """One tile: no exchange. Several: each adds its own, then one stage, or where much is left one more before it."""
+    for terms, tiles, stages in (
+        (8, 1, [""]),
+        (32, 4, ["/ReduceOnTile", "/ReduceFinalStage"]),
+        (4, 4, [""]),  # one term each
+        (3000, 1, ["", "/ReduceWorkers"]),
+        (80, 40, ["/ReduceOnTile", "/ReduceStage1", "/ReduceFinalStage"]),
+    ):
+        graph, program = small_graph(64), Sequence()
+        tensor = graph.addVariable(FLOAT, [terms, 1], "t")
+        for tile, begin in enumerate(range(0, terms, terms // tiles)):
+            graph.setTileMapping(tensor.slice(begin, begin + terms // tiles, 0), tile)
+        popops.reduce(graph, tensor, [0], Operation.ADD, program, "sum")
+        assert graph.store.compute_set_names == [f"sum/Reduce{label}" for label in stages], (terms, tiles)
+
+
+def test_rows_that_lie_on_a_tile_each_need_no_exchange() -> None:
+    """[64, 64], row i on tile i, reduced over dimension 1: the outputs stay on the tiles of their rows."""
+    graph, program = small_graph(64), Sequence()
+    tensor = graph.addVariable(FLOAT, [64, 64], "t")
+    for tile in range(64):
+        graph.setTileMapping(tensor[tile], tile)
+    out = popops.reduce(graph, tensor, [1], Operation.ADD, program, "sum")
+    assert [len(intervals) for intervals in graph.getTileMapping(out)] == [1] * 64
+    compiled = compile_graph(graph.store, graph.getTarget(), [program]).lowered
+    steps = zip(compiled.table.name, compiled.cycles, strict=True)
+    mine = {name: int(cycles.max()) for name, cycles in steps if cycles is not None and "sum/Reduce" in name}
+    assert mine == {"sum/Reduce": 294}  # 6 x (17 + 64 floats, two a cycle)
 
 
 def test_wrong_dimension() -> None:

@@ -5,9 +5,9 @@ to the store granularity of 4 bytes. Simple fields take their type's bytes. An e
 span (pointer and size), 4 for a short span, one pointer or a single edge; a compressed pointer takes 2 on Mk1, and 4 on
 later chips, whose memory 16-bit pointers do not reach. Lists are pointed at in the same way (`FieldSpec.outer`) and
 stored outside: 4 bytes per single edge; the bytes of the inner layout per inner vector; or, for the delta forms of
-VectorList, 4 bytes per row counted as a VectorList descriptor. Sources: poplar-model 1.4, the field declarations of the
-public PopLibs codelets; exact on the published TF adder, whose SetSeed takes 4 + 4 + 4 bytes, BinaryOp1D 4 + 4 + 8 and
-ScaledAdd 8 + 4 + 4 (published-numbers 6.2).
+VectorList, 4 bytes per row counted as a VectorList descriptor. Rows at a stride ("strided") are one pointer. Sources:
+poplar-model 1.4, the field declarations of the public PopLibs codelets; exact on the published TF adder, whose SetSeed
+takes 4 + 4 + 4 bytes, BinaryOp1D 4 + 4 + 8 and ScaledAdd 8 + 4 + 4 (published-numbers 6.2).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _DELTA_LAYOUTS = ("deltan", "deltanelements")
+#: Rows a constant stride apart: a pointer to the first, the stride is vertex state.
+_STRIDED = "strided"
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ def vertex_memory(block: VertexBlock, tiles: int, architecture: str) -> VertexMe
             data += POINTER_PER_EDGE * edges.elements_per_vertex(n)
         elif spec.kind == "vectors":
             rows = np.ones(n, np.int64) if edges.offsets is None else np.diff(edges.offsets)
+            if spec.layout == _STRIDED:
+                continue
             if spec.layout in _DELTA_LAYOUTS:
                 descriptors += VECTOR_LIST_ROW * rows
             else:
@@ -98,7 +102,7 @@ def vertex_memory(block: VertexBlock, tiles: int, architecture: str) -> VertexMe
 
 def _outer(spec: FieldSpec) -> str:
     """The layout of the pointer that the state holds."""
-    if spec.kind == "scalar":
+    if spec.kind == "scalar" or spec.layout == _STRIDED:
         return "one_ptr"
     if spec.kind == "vector":
         return spec.layout

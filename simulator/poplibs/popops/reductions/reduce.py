@@ -1,8 +1,7 @@
-"""popops.reduce: sums, products and extremes over dimensions of a tensor, in one, two or three stages; popops.allTrue.
+"""popops.reduce: sums, products and extremes over dimensions of a tensor; popops.allTrue.
 
-The tensor is seen as [outputs, terms]. One stage adds all terms of an output in one vertex. From 16 terms on, a first
-stage leaves partial results for groups of terms spread over tiles; from 125 terms on there are two such stages
-(published-numbers 7.4). The last stage scales, and adds to the output.
+The tensor is seen as [outputs, terms]. Where its terms lie decides how many stages there are (`stages`). The last stage
+scales, and adds to the output.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Sequence
 from simulator.graph.tensor import Tensor
-from simulator.machine.cycles.partial_reduction import stage_depths
 from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.filling import fill
 from simulator.poplibs.popops.reductions.params import Accumulation as Accumulation
@@ -37,7 +35,8 @@ from simulator.poplibs.popops.reductions.params import (
 )
 from simulator.poplibs.popops.reductions.params import ReduceParams as ReduceParams
 from simulator.poplibs.popops.reductions.params import SingleReduceOp as SingleReduceOp
-from simulator.poplibs.popops.reductions.stage import Stage, add_stage
+from simulator.poplibs.popops.reductions.stage import Stage
+from simulator.poplibs.popops.reductions.stages import Stages
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.programming.graph import Graph
@@ -228,27 +227,22 @@ class _Work:
             raise index_error(f"reduce: {list(dims)} are not dimensions of a tensor of shape {tensor.shape()}.")
         if tensor.numElements() == 0:
             return self._build_without_terms(out, sets, name)
-        outputs = int(np.prod(self.shape, dtype=np.int64))
-        terms = tensor.numElements() // max(outputs, 1)
         remaining = [axis for axis in range(tensor.rank()) if axis not in dims]
-        matrix = tensor.dimShuffle([*remaining, *dims]).reshape([outputs, terms])
-        depths = [*stage_depths(terms), 1]
-        in_half = self.accumulation.in_vertex == "half"
+        # An output that exists keeps its order; a new one takes the order of its terms in memory.
+        order = _by_memory(tensor, remaining) if out is None else remaining
+        shape = [tensor.dim(axis) for axis in order]
+        outputs = int(np.prod(shape, dtype=np.int64))
+        shuffled = tensor.dimShuffle([*order, *_by_memory(tensor, list(dims))])
+        matrix = shuffled.reshape([outputs, tensor.numElements() // max(outputs, 1)])
+        accumulation = self.accumulation
+        stage = Stage(op, self.params.update, self.params.scale, accumulation.in_vertex == "half")
+        partial = partial_type(tensor.elementType(), op, accumulation)
         mapped = out is not None and bool((self.graph.getTileMappingIntervals(out)[2] >= 0).all())
-        for number, groups in enumerate(depths):
-            last = number == len(depths) - 1
-            type_ = self.out_type if last else partial_type(matrix.elementType(), op, self.accumulation)
-            label = f"{name[1]}/ReduceStage{number + 1}" if len(depths) > 1 else name[1]
-            if len(sets) == number:
-                sets.append(self.graph.addComputeSet((name[0], label)))
-            stage = Stage(op, in_half=in_half)
-            if last:
-                given = None if out is None else out.reshape([1, outputs])
-                stage = Stage(op, self.params.update, self.params.scale, in_half, given, mapped)
-            matrix = add_stage(self.graph, sets[number], matrix, groups, type_, stage, (name[0], label))
-            op = "ADD" if op == "SQUARE_ADD" else op
-        result = matrix.reshape(self.shape) if out is None else out
-        return result, self._kernel(result)
+        stages = Stages(self.graph, stage, partial, self.out_type, sets, name)
+        flat = stages.build(matrix, None if out is None else out.flatten(), mapped)
+        if out is None:
+            out = flat.reshape(shape).dimShuffle([order.index(axis) for axis in remaining])
+        return out, self._kernel(out)
 
     def _build_without_terms(
         self, out: Tensor | None, sets: list[ComputeSet], name: tuple[DebugInfo, str]
@@ -282,6 +276,19 @@ class _Work:
         scale = [] if self.params.scale is None else [self.params.scale.flatten()]
         before = [result] if self.params.update else []
         return _Kernel([self.tensor, *before, *scale], result, attributes)
+
+
+def _by_memory(tensor: Tensor, axes: list[int]) -> list[int]:
+    """Axes from the one along which neighbours lie farthest apart in memory to the nearest."""
+    corner = tensor
+    for axis in range(tensor.rank()):
+        corner = corner.slice(0, min(corner.dim(axis), 2), axis)
+
+    def distance(axis: int) -> int:
+        first, last = (corner.slice(i, i + 1, axis).regions()[0][0] for i in (0, corner.dim(axis) - 1))
+        return abs(int(last - first))
+
+    return sorted(axes, key=distance, reverse=True)
 
 
 def _library_group(kernels: list[_Kernel], programs: list[Program]) -> LibraryGroup:

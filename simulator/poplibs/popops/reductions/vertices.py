@@ -1,6 +1,8 @@
 """Vertex types of reductions, as PopLibs chooses them by layout.
 
-StridedReduce            runs of outputs; each term of a run is a run of partials
+StridedReduce            runs of outputs; each term of a run is a row of partials, the rows a stride apart (or two,
+                         by turns)
+Reduce, DEFAULT          the same with rows anywhere ("rows")
 ContinuousReduce         several outputs whose terms are one run of memory, output after output
 Reduce, DEFAULT          several outputs, each term run somewhere
 Reduce, SCALAR_OUTPUT_SINGLE_INPUT   one output, its terms one run
@@ -16,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base.types import FLOAT
+from simulator.base.types import FLOAT, UNSIGNED_SHORT
 from simulator.codelets.run import store
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType, segment_sums
 from simulator.machine import flops as flop_counts
@@ -26,8 +28,10 @@ from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.reductions.params import combination_of, reduce_array, scaled_and_updated
 from simulator.poplibs.popops.vertices import row_lengths
 
-Kind = Literal["strided", "continuous", "generic", "single"]
-_SPECIALISATION = {"generic": "DEFAULT", "single": "SCALAR_OUTPUT_SINGLE_INPUT"}
+Kind = Literal["strided", "rows", "continuous", "generic", "single"]
+_SPECIALISATION = {"rows": "DEFAULT", "generic": "DEFAULT", "single": "SCALAR_OUTPUT_SINGLE_INPUT"}
+#: State of a StridedReduce beside its pointers.
+COUNTS = ("numOutputsM1", "numPartialsM1", "partialsWidth", "numOuterStridesM1", "outerStride")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class ReduceForm:
 @lru_cache(maxsize=512)
 def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
     """The vertex type of one kind."""
-    rows = kind in ("strided", "generic")
+    listed, by_row = kind in ("strided", "rows", "generic"), kind in ("strided", "rows")
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         spent, formula = _cycles(form, kind, block, elements)
@@ -70,7 +74,7 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
 
     def compute(vertex: Any) -> None:
         outputs = len(vertex.out)
-        if kind == "strided":
+        if by_row:
             result = reduce_array(form.op, _accumulated(np.stack(vertex.partials), form), 0, form.in_half)
         elif kind == "generic":
             result = np.array(
@@ -85,8 +89,17 @@ def reduce_vertex(form: ReduceForm, kind: Kind) -> VertexType:
 
     fields = [
         FieldSpec("out", "vector", "inout" if form.update else "out", None, "short_span", 8),
-        FieldSpec("partials", "vectors" if rows else "vector", "in", None, "short_span", 8),
+        FieldSpec(
+            "partials",
+            "vectors" if listed else "vector",
+            "in",
+            None,
+            "strided" if kind == "strided" else "short_span",
+            8,
+        ),
     ]
+    if kind == "strided":
+        fields += [FieldSpec(name, "value", "", UNSIGNED_SHORT) for name in COUNTS]
     if form.scaled:
         fields.append(FieldSpec("k", "vector", "in", FLOAT, "one_ptr", 4))
     return VertexType(form.name(kind), "worker", tuple(fields), costs, compute, doc=f"{form.op} of partials")
@@ -104,11 +117,17 @@ def _cycles(
         terms = partials // np.maximum(outputs, 1)
         spent = cycles.strided(op, dtype, outputs, terms, out_dtype=form.out_dtype, update=form.update)
         return spent, cycles.strided
+    edges = block.edges["partials"]
+    if kind == "rows":
+        assert edges.offsets is not None
+        count = np.diff(edges.offsets)
+        base = cycles.GENERIC_COMPILED_BASE if combination_of(op).compiled else cycles.GENERIC_BASE
+        spent = cycles.generic(op, dtype, outputs, count, count, out_dtype=form.out_dtype, update=form.update)
+        return base + spent, cycles.generic
     if kind == "continuous":
         return cycles.continuous(op, dtype, outputs, partials // np.maximum(outputs, 1)), cycles.continuous
     if kind == "single":
         return cycles.single_output(op, dtype, partials, form.out_dtype), cycles.single_output
-    edges = block.edges["partials"]
     assert edges.offsets is not None
     each = cycles.generic(op, dtype, 1, 1, row_lengths(edges), out_dtype=form.out_dtype, update=form.update)
     base = cycles.GENERIC_COMPILED_BASE if combination_of(op).compiled else cycles.GENERIC_BASE
