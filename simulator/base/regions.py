@@ -36,9 +36,16 @@ def merged(starts: Int64Array, lengths: Int64Array) -> Regions:
 
 
 def distinct(values: Int64Array) -> Int64Array:
-    """The different values, ascending: by sorting, as the hashing of NumPy's `unique` takes fifty times as long on
-    millions of values."""
-    ordered = np.sort(values, axis=None)
+    """The different values, ascending: by a mark for each where they lie close together, else by sorting, as the
+    hashing of NumPy's `unique` takes fifty times as long on millions of values. A stable sort merges sorted runs."""
+    if values.size:
+        first = int(values.min())
+        span = int(values.max()) - first + 1
+        if span <= values.size:
+            seen = np.zeros(span, np.bool_)
+            seen[values.reshape(-1) - first] = True
+            return np.flatnonzero(seen) + first
+    ordered = np.sort(values, axis=None, kind="stable")
     return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
 
 
@@ -61,15 +68,17 @@ def of_elements(elements: Int64Array) -> Regions:
     flat = elements.reshape(-1)
     if flat.size == 0:
         return empty()
-    first = np.concatenate([[0], np.flatnonzero(flat[1:] != flat[:-1] + 1) + 1])
-    return flat[first].astype(np.int64, copy=False), np.diff(np.append(first, flat.size)).astype(np.int64)
+    first = np.flatnonzero(np.append(True, np.diff(flat) != 1))
+    return flat[first].astype(np.int64, copy=False), np.diff(np.append(first, flat.size))
 
 
 def elements(starts: Int64Array, lengths: Int64Array) -> Int64Array:
     """Every element, in order: the inverse of `of_elements`."""
-    total = int(lengths.sum())
-    shift = starts - (np.cumsum(lengths) - lengths)
-    return np.repeat(shift, lengths) + np.arange(total, dtype=np.int64)
+    if len(lengths) and (lengths == lengths[0]).all():
+        return np.asarray(starts[:, None] + np.arange(int(lengths[0])), np.int64).reshape(-1)
+    numbers = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    numbers += np.arange(len(numbers))
+    return numbers
 
 
 def of_strided(start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Regions:

@@ -241,6 +241,10 @@ class GraphStore:
 
     def cut_at_variables(self, starts: Int64Array, lengths: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Regions cut where one variable ends and the next begins."""
+        if len(starts):
+            first, last = self.variable_of(np.array([starts.min(), (starts + lengths).max() - 1]))
+            if first == last and lengths.all():
+                return starts, lengths
         ends = np.append(self.bases()[1:], self.num_elements)
         starts, lengths, _ = split_by_table(starts, lengths, ends)
         return starts, lengths

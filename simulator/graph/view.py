@@ -114,7 +114,8 @@ class View:
                 self._pieces = regions.of_strided(self.start, self.shape, self.strides)
             else:
                 assert self._elements is not None
-                self._pieces = self.store.cut_at_variables(*regions.of_elements(self._elements))
+                pieces = regions.of_elements(self._elements)
+                self._pieces = pieces if self.variable >= 0 else self.store.cut_at_variables(*pieces)
                 self._simplify(*self._pieces)
         return self._pieces
 

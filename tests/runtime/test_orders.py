@@ -134,6 +134,8 @@ def test_places_in_an_order(there: list[int], view: list[int], cut: int, seed: i
     exact = values.transpose(view)[cut:] if cut < shape[view[0]] else values
     np.testing.assert_array_equal(arena.read(layout.place(part)), exact)
     np.testing.assert_array_equal(arena.read(layout.place(part.flatten())), exact.reshape(-1))
+    middle = variable.slice(cut, 5, 3)
+    np.testing.assert_array_equal(arena.read(layout.place(middle.flatten())), values[..., cut:].reshape(-1))
     arena.write(layout.place(part), exact + 1)
     np.testing.assert_array_equal(arena.read(layout.place(part)), exact + 1)
 
@@ -160,6 +162,15 @@ def test_common_views_of_operands_that_lie_differently(rows: int) -> None:
     interleaved = matrix.dimShuffle([1, 0, 2])[:rows].flatten()
     small = common_views(arena, [layout.place(interleaved), layout.place(interleaved)])
     assert (small is None) == (rows == 1)
+
+
+@given(st.permutations(range(4)), st.sampled_from([1, 2, 4, 8]))
+def test_places_of_rows_are_those_of_their_first_elements(there: list[int], part: int) -> None:
+    shape = (3, 4, 2, 8)
+    steps = tuple(int(np.prod([shape[a] for a in there[there.index(axis) + 1 :]])) for axis in range(4))
+    order = Order(shape, steps)
+    every = order.row // part if order.row % part == 0 else order.row
+    np.testing.assert_array_equal(order.places(every), order.places()[::every])
 
 
 def test_loops_and_runs_give_the_same_box() -> None:

@@ -18,13 +18,16 @@ from popvision import pvti
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
 from simulator.arrays import Int64Array, UInt8Array
 from simulator.base.options.compile import CompileSettings
+from simulator.base.target import Target
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
 from simulator.compiler.cost.external_exchange import external_terms
 from simulator.compiler.cost.workers import schedule, shuffled_workers
 from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
-from simulator.compiler.machine import Machine
+from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.threads import on_threads
+from simulator.graph import program as programs
+from simulator.graph.program import Program
 from simulator.graph.store import GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, segment_sums
 from simulator.machine import footprint, launch, local_copy
@@ -262,18 +265,13 @@ def estimate_all(
     Compute sets are independent, and NumPy releases the GIL on long columns, so they run on several threads. These also
     call the program's functions (`registerPerfEstimator`, `estimate` of a Python codelet); with
     opt.maxCompilationThreads = 1 the compiling thread calls them."""
-    blocks: dict[int, list[VertexBlock]] = {}
-    types: dict[str, int] = {}
-    for block in store.blocks:
-        blocks.setdefault(block.compute_set, []).append(block)
-        types.setdefault(block.type.name, len(types))
-    level = settings.compute_level
     own = len(store.compute_set_names)
-    serialised = machine.hardware and level == "vertex"
+    serialised = machine.hardware and settings.compute_level == "vertex"
+    own_set = _estimator(store, machine, serialised)
 
     def estimate(index: int) -> ComputeEstimate:
         with pvti.Tracepoint(channel, "poplar::core::estimateComputeSet"):
-            return estimate_compute_set(index, blocks.get(index, []), types, machine, serialised)
+            return own_set(index)
 
     estimates = on_threads(estimate, range(own), settings.compilation_threads)
     rate = local_copy.copy_rate(machine.target.getMemcpyBytesPerCycle(), settings.multi_access_copies)
@@ -283,6 +281,35 @@ def estimate_all(
         for one in estimates:
             one.lanes = shuffled_workers(one.lanes, random)
     return estimates
+
+
+def vertex_cycles(store: GraphStore, target: Target, program: Program) -> int:
+    """The cycles of a run of a program in vertices, on the busiest tile of each compute set: what a graph tells before
+    it is compiled. Exchanges and copies come on top; of branches all are counted, of other loops one turn."""
+    estimate = _estimator(store, machine_of(target, store.replicas), serialised=False)
+    cycles = [int(estimate(index).cycles.max()) for index in range(len(store.compute_set_names))]
+
+    def of(part: Program) -> int:
+        match part:
+            case programs.Execute():
+                return cycles[part.compute_set]
+            case programs.Repeat():
+                return part.count * of(part.body)
+            case programs.Call() if part.host_function is None:
+                return of(store.functions[part.function])
+        return sum(of(nested) for nested in part.nested())
+
+    return of(program)
+
+
+def _estimator(store: GraphStore, machine: Machine, serialised: bool) -> Callable[[int], ComputeEstimate]:
+    """A function that estimates a compute set of the graph, by its index."""
+    blocks: dict[int, list[VertexBlock]] = {}
+    types: dict[str, int] = {}
+    for block in store.blocks:
+        blocks.setdefault(block.compute_set, []).append(block)
+        types.setdefault(block.type.name, len(types))
+    return lambda index: estimate_compute_set(index, blocks.get(index, []), types, machine, serialised)
 
 
 class Elements(Mapping[str, Int64Array]):

@@ -54,7 +54,7 @@ def whole_runs(transfer: Transfer, words: Int64Array) -> WholeRuns | None:
     head = np.flatnonzero(fresh)
     if len(head) < len(at):
         tiles = int(transfer.dst.max()) + 1
-        wanted = np.sort((np.cumsum(fresh) - 1) * tiles + transfer.dst[order])
+        wanted = np.sort((np.cumsum(fresh) - 1) * tiles + transfer.dst[order], kind="stable")
         if (wanted[1:] == wanted[:-1]).any():
             return None
     sender, start = np.divmod(at[head], width)
@@ -113,7 +113,7 @@ def bytes_by_receivers(stretches: _Stretches) -> Sendings:
     place = stretches.group * width + stretches.start
     n = len(place)
     moments = np.concatenate([place + stretches.length, place])
-    order = np.argsort(moments)  # the order of equal ones does not matter: no element lies between them
+    order = np.argsort(moments, kind="stable")  # the order of equal ones does not matter: no element lies between them
     receivers = np.cumsum(np.where(order < n, -1, 1))[:-1]
     extent = np.diff(moments[order])
     kept = (receivers > 0) & (extent > 0)

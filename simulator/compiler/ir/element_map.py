@@ -85,6 +85,12 @@ class ElementMap:
         row[later] = np.searchsorted(self.end, elements[later], side="right")
         return row
 
+    def variable_around(self, element: int) -> tuple[int, int]:
+        """The first row of the variable that holds an element, and the row behind its last."""
+        variable = self.variable[np.searchsorted(self.end, element, side="right")]
+        first, end = np.searchsorted(self.variable, [variable, variable + 1]).tolist()
+        return first, end
+
     @cached_property
     def _buckets(self) -> tuple[Int64Array, int]:
         """(the row of the first element of each bucket of 2**shift elements, shift), some buckets a row."""

@@ -20,7 +20,7 @@ def in_order(keys: Int64Array) -> tuple[Int64Array, Int64Array]:
         order = np.argsort(keys, kind="stable")
         return order, keys[order]
     both = (keys << bits) | np.arange(len(keys))
-    both.sort()
+    both.sort(kind="stable")  # merges the sorted runs that keys of regions consist of
     return both & ((1 << bits) - 1), both >> bits
 
 

@@ -46,13 +46,15 @@ from simulator.machine import exchange as fabric
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of a copy, each with the destination of its first element."""
+    """Runs of a copy, each with the destination of its first element, and the rows of the ElementMap at both ends."""
 
     transfer: Transfer
     to: Int64Array
+    from_row: Int64Array
+    to_row: Int64Array
 
     def take(self, keep: BoolArray) -> Runs:
-        return Runs(self.transfer.take(keep), self.to[keep])
+        return Runs(self.transfer.take(keep), self.to[keep], self.from_row[keep], self.to_row[keep])
 
 
 #: Most bytes that a tile sends to itself. Fitted: 544 are sent, 768 are not; see the module text.
@@ -110,17 +112,17 @@ def arrange_copy(
     """Arrange a copy between tensors given by their regions (starts, lengths), of equally many elements. `fills` flags
     variables that are constants of one value. Raises what `unmapped` makes for an element without a tile."""
     tiles = len(ipu_of_tile)
-    every, to, variable = _paired(source, destination, emap, unmapped)
-    fill = np.zeros(len(every), np.bool_) if fills is None else fills[variable]
+    runs = paired_runs(source, destination, emap, unmapped)
+    every, to = runs.transfer, runs.to
+    fill = np.zeros(len(every), np.bool_) if fills is None else fills[emap.variable[runs.from_row]]
     far = (every.src != every.dst) & ~fill
     near = ~far & ~fill
     tile, size = _joined_runs(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
     self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
-    self_sending[every.dst[near & ~_fills_words(every, to, emap)]] = False
+    self_sending[every.dst[near][~_fills_words(runs.take(near), emap)]] = False
     far |= near & self_sending[every.dst]
     on_tile = ~self_sending[tile]
-    runs = Runs(every, to)
     sent, copied, filling = runs.take(far), runs.take(near & ~far), runs.take(fill)
     sending = _sending(sent, emap, ipu_of_tile)
     arrivals, landing = nothing_lands(tiles) if sending is None else landing_of(sending.stretches, tiles)
@@ -135,7 +137,7 @@ def arrange_copy(
 def _sending(sent: Runs, emap: ElementMap, ipu_of_tile: Int64Array) -> Sending | None:
     if not len(sent.transfer):
         return None
-    source, places = sender_offsets(sent.transfer, emap), _places(sent, emap)
+    source, places = _offsets(sent.transfer, sent.from_row, emap), _places(sent, emap)
     return Sending(source, places, stretches(sent.transfer, source, *places, ipu_of_tile))
 
 
@@ -170,7 +172,11 @@ def _within_tiles(copied: Runs, filling: Runs, landed: Runs) -> Accesses:
 
 def sender_offsets(transfer: Transfer, emap: ElementMap) -> Int64Array:
     """The byte offset of each row in its variable at the sender; variables lie far apart."""
-    row = emap.find(transfer.start) if len(transfer) else np.empty(0, np.int64)
+    return _offsets(transfer, emap.find(transfer.start) if len(transfer) else np.empty(0, np.int64), emap)
+
+
+def _offsets(transfer: Transfer, row: Int64Array, emap: ElementMap) -> Int64Array:
+    """`sender_offsets` of runs in these rows of the ElementMap."""
     return np.asarray(emap.offset(row, transfer.start) + emap.variable[row] * _VARIABLES_APART, dtype=np.int64)
 
 
@@ -181,17 +187,17 @@ _VARIABLES_APART = 1 << 32
 def _places(runs: Runs, emap: ElementMap) -> tuple[Int64Array, Int64Array, BoolArray]:
     """(key of the destination variable, byte offset there, flag) of runs; the flag says that a run ends where the
     variable's bytes on the tile end."""
-    row = emap.find(runs.to)
+    row = runs.to_row
     offset = emap.offset(row, runs.to)
     last = offset + runs.transfer.bytes >= emap.held[row] * emap.item_bytes[row]
     return emap.variable[row], offset, last
 
 
-def _fills_words(transfer: Transfer, to: Int64Array, emap: ElementMap) -> BoolArray:
+def _fills_words(runs: Runs, emap: ElementMap) -> BoolArray:
     """Flag the runs that an exchange can move straight to their place."""
-    _, offset, last = _places(Runs(transfer, to), emap)
-    source = emap.offset(emap.find(transfer.start), transfer.start)
-    return fills_words(source, offset, transfer.bytes, last)
+    _, offset, last = _places(runs, emap)
+    source = emap.offset(runs.from_row, runs.transfer.start)
+    return fills_words(source, offset, runs.transfer.bytes, last)
 
 
 def paired_runs(
@@ -201,17 +207,6 @@ def paired_runs(
     unmapped: Unmapped,
 ) -> Runs:
     """The runs of a copy, each on one tile at either end."""
-    runs, to, _ = _paired(source, destination, emap, unmapped)
-    return Runs(runs, to)
-
-
-def _paired(
-    source: tuple[Int64Array, Int64Array],
-    destination: tuple[Int64Array, Int64Array],
-    emap: ElementMap,
-    unmapped: Unmapped,
-) -> tuple[Transfer, Int64Array, Int64Array]:
-    """(runs, destination element of each, source variable of each)."""
     src, dst = emap.cut(*source), emap.cut(*destination)
     check_mapped(src, emap, unmapped)
     check_mapped(dst, emap, unmapped)
@@ -223,8 +218,8 @@ def _paired(
     start = src.start[s] + begin - (src_end[s] - src.length[s])
     to = dst.start[d] + begin - (dst_end[d] - dst.length[d])
     from_row, to_row = src.row[s], dst.row[d]
-    runs = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
-    return runs, to, emap.variable[from_row]
+    rows = Transfer(emap.tile[from_row], emap.tile[to_row], start, end - begin, emap.item_bytes[from_row])
+    return Runs(rows, to, from_row, to_row)
 
 
 def _joined_runs(runs: Transfer, to: Int64Array) -> tuple[Int64Array, Int64Array]:

@@ -61,10 +61,11 @@ def copy_name(
 
 
 def _variables_text(of: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
-    variables = emap.variable[emap.find(of[0][of[1] > 0])]
-    _, first = np.unique(variables, return_index=True)
-    found = list(dict.fromkeys(names[v] or "<anonymous>" for v in variables[np.sort(first)].tolist()))
-    if len(found) == 1:
-        return found[0]
-    shown = found[:NAMES_SHOWN] + (["..."] if len(found) > NAMES_SHOWN else [])
-    return "{" + ",".join(shown) + "}"
+    found: dict[str, None] = {}
+    rest = of[0][of[1] > 0]
+    while len(rest) and len(found) <= NAMES_SHOWN:  # a variable at a time: most tensors have one or two
+        first, end = emap.variable_around(int(rest[0]))
+        found[names[emap.variable[first]] or "<anonymous>"] = None
+        rest = rest[(rest < emap.begin[first]) | (rest >= emap.end[end - 1])]
+    shown = [*found][:NAMES_SHOWN] + (["..."] if len(found) > NAMES_SHOWN else [])
+    return shown[0] if len(shown) == 1 else "{" + ",".join(shown) + "}"

@@ -223,24 +223,27 @@ class ExchangePlans:
 
     def _cheaper(self, plain: CopyArrangement) -> tuple[CopyArrangement, Exchanges]:
         """A copy as it is, or with what its senders may pack: what costs less."""
-        exchange = self._exchange(plain.transfer, plain.arrivals)
+        exchange = self._exchange(plain.transfer, plain.arrivals, plain.sent.from_row)
         packed = pack_copy(plain, self.machine.ipu_of_tile)
         if packed is None:
             return plain, exchange
         return _cheapest([plain, packed], [exchange, self._exchange(packed.wire(self.emap), packed.arrivals)])
 
-    def _exchange(self, rows: Transfer, arrivals: Arrivals) -> Exchanges:
+    def _exchange(self, rows: Transfer, arrivals: Arrivals, place: Int64Array | None = None) -> Exchanges:
+        """`place`: the rows of the ElementMap that the elements begin in, where they are known."""
         m = self.machine
         return plan_exchange(
-            self._apart(rows), m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links, arrivals
+            self._apart(rows, place), m.ipu_of_tile, m.bus_of_tile, m.exchange_rate, m.stage, m.links, arrivals
         )
 
-    def _apart(self, rows: Transfer) -> Transfer:
+    def _apart(self, rows: Transfer, place: Int64Array | None) -> Transfer:
         """The rows with a gap between the elements of each variable and the next, whose memory does not follow it."""
         if not len(rows):
             return rows
-        inside = np.minimum(rows.start, int(self.emap.end[-1]) - 1)  # pack buffers lie behind all variables
-        return replace(rows, start=rows.start + self.emap.variable[self.emap.find(inside)])
+        if place is None:
+            inside = np.minimum(rows.start, int(self.emap.end[-1]) - 1)  # pack buffers lie behind all variables
+            place = self.emap.find(inside)
+        return replace(rows, start=rows.start + self.emap.variable[place])
 
     def cross_replica_copy(self, copy: Any) -> CopyPlan:
         """The plan of a copy to another replica. Raises as `compute`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,13 +94,7 @@ class ArenaLayout:
             begin = self.byte_offset(variable) + offset * dtype.itemsize
             return Place(dtype, shape, begin, tuple(s * dtype.itemsize for s in strides), None)
         starts, lengths = tensor.regions()
-        firsts, length = self.items(starts), int(lengths[0]) if len(lengths) else 1
-        if (lengths != length).any():
-            firsts, length = regions.elements(firsts, lengths), 1
-        box = box_of_runs(firsts, length, shape)
-        if box is not None:
-            return _place_of_box(dtype, shape, int(firsts[0]), box)
-        return Place(dtype, shape, 0, (), firsts if length == 1 else regions.elements(firsts, lengths))
+        return _place_of_runs(dtype, shape, self.items(starts), lengths)
 
     def _ordered_place(
         self, tensor: Tensor, variables: list[int], dtype: np.dtype[Any], shape: tuple[int, ...]
@@ -114,17 +108,33 @@ class ArenaLayout:
                 box = box_of_loops(list(zip(order.sizes, order.steps, strict=True)), shape)
                 if box is not None:
                     return _place_of_box(dtype, shape, int(self.items(starts)[0]), box)
-        elements = regions.elements(starts, lengths)
-        items = np.empty_like(elements)
-        owner = np.searchsorted(self._bases, elements, side="right") - 1 if len(variables) > 1 else None
+        rows = gcd(*(self._orders[variable].row for variable in variables if variable in self._orders))
+        starts, lengths = self._cut_at_rows(starts, lengths, rows)
+        items = np.empty_like(starts)
+        owner = np.searchsorted(self._bases, starts, side="right") - 1 if len(variables) > 1 else None
         for variable in variables:
             mine = slice(None) if owner is None else owner == variable
-            inside = elements[mine] - self._bases[variable]
+            inside = starts[mine] - self._bases[variable]
             if variable in self._orders:
-                inside = self._orders[variable].places()[inside]
+                row, place = np.divmod(inside, rows)
+                inside = self._orders[variable].places(rows)[row] + place
             items[mine] = inside + self._offsets[variable] // self._item_bytes[variable]
-        box = box_of_runs(items, 1, shape)
-        return Place(dtype, shape, 0, (), items) if box is None else _place_of_box(dtype, shape, int(items[0]), box)
+        return _place_of_runs(dtype, shape, *regions.merged(items, lengths))
+
+    def _cut_at_rows(self, starts: Int64Array, lengths: Int64Array, row: int) -> regions.Regions:
+        """Regions cut at each multiple of `row` elements from the first of their variable."""
+        if row == 1:
+            elements = regions.elements(starts, lengths)
+            return elements, np.ones_like(elements)
+        variable = np.searchsorted(self._bases, starts, side="right") - 1
+        inside = starts - self._bases[variable]
+        first, last = inside // row, (inside + lengths - 1) // row
+        count = last - first + 1
+        region = np.repeat(np.arange(len(starts)), count)
+        number = np.arange(len(region)) - np.repeat(np.cumsum(count) - count, count) + first[region]
+        begin = np.maximum(inside[region], number * row)
+        end = np.minimum((inside + lengths)[region], (number + 1) * row)
+        return self._bases[variable[region]] + begin, end - begin
 
 
 @dataclass(frozen=True)
@@ -140,6 +150,20 @@ class Place:
     def is_window(self) -> bool:
         """Whether the arena holds the tensor as a strided array."""
         return self.items is None and self.box is None
+
+
+def _place_of_runs(dtype: np.dtype[Any], shape: tuple[int, ...], firsts: Int64Array, lengths: Int64Array) -> Place:
+    """The place of a tensor whose flattened elements are these runs of items."""
+    length = int(np.gcd.reduce(lengths)) if len(lengths) else 1
+    if (lengths != length).any():
+        count = lengths // length
+        before = np.repeat(np.cumsum(count) - count, count)
+        firsts = np.repeat(firsts, count) + (np.arange(len(before)) - before) * length
+        lengths = np.full(len(firsts), length)
+    box = box_of_runs(firsts, length, shape)
+    if box is not None:
+        return _place_of_box(dtype, shape, int(firsts[0]), box)
+    return Place(dtype, shape, 0, (), firsts if length == 1 else regions.elements(firsts, lengths))
 
 
 def _place_of_box(dtype: np.dtype[Any], shape: tuple[int, ...], first: int, box: Box) -> Place:

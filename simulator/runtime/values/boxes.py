@@ -58,8 +58,12 @@ class Box(NamedTuple):
 def box_of_runs(starts: Int64Array, length: int, shape: tuple[int, ...]) -> Box | None:
     """The box of a tensor of this shape whose flattened elements are runs of `length` items; None where they do not lie
     so regularly, or in runs so short that a copy through a box is slow."""
-    loops = _regular_steps(starts) if len(starts) > 1 else None
-    return None if loops is None else box_of_loops([*loops, (length, 1)], shape)
+    loops = _regular_steps(starts) if len(starts) else None
+    if loops is None:
+        return None
+    if loops and loops[-1][1] == length:
+        length *= loops.pop()[0]
+    return box_of_loops([*loops, (length, 1)], shape)
 
 
 def box_of_loops(loops: list[tuple[int, int]], shape: tuple[int, ...]) -> Box | None:
@@ -79,9 +83,7 @@ def _regular_steps(numbers: Int64Array) -> list[tuple[int, int]] | None:
     """(size, step) of nested loops that give these numbers, less the first, innermost last; None where none do."""
     found: list[tuple[int, int]] = []
     while len(numbers) > 1:
-        steps = np.diff(numbers)
-        ends = np.flatnonzero(steps != steps[0])
-        size, step = (int(ends[0]) + 1 if len(ends) else len(numbers)), int(steps[0])
+        size, step = _first_loop(numbers)
         if len(numbers) % size or len(found) == _MOST_DIMENSIONS:
             return None
         rows = numbers.reshape(-1, size)
@@ -90,6 +92,17 @@ def _regular_steps(numbers: Int64Array) -> list[tuple[int, int]] | None:
         found.insert(0, (size, step))
         numbers = rows[:, 0]
     return found
+
+
+def _first_loop(numbers: Int64Array) -> tuple[int, int]:
+    """(size, step) of the loop that gives the first numbers, looked for in more and more of them."""
+    step = int(numbers[1] - numbers[0])
+    looked_at = 64
+    while True:
+        ends = np.flatnonzero(np.diff(numbers[:looked_at]) != step)
+        if len(ends) or looked_at >= len(numbers):
+            return (int(ends[0]) + 1 if len(ends) else len(numbers)), step
+        looked_at *= 8
 
 
 def _cut_at_axes(dimensions: list[tuple[int, int]], shape: tuple[int, ...]) -> list[list[tuple[int, int]]] | None:

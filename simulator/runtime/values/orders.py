@@ -27,10 +27,23 @@ class Order(NamedTuple):
     sizes: tuple[int, ...]
     steps: tuple[int, ...]  #: items
 
-    def places(self) -> Int64Array:
-        """The item of each element of the variable, from its first."""
+    @property
+    def row(self) -> int:
+        """The elements of the innermost loops that lie one after another in the arena."""
+        row = 1
+        for size, step in zip(reversed(self.sizes), reversed(self.steps), strict=True):
+            if size > 1 and step != row:
+                break
+            row *= size
+        return row
+
+    def places(self, every: int = 1) -> Int64Array:
+        """The item of each `every`-th element of the variable, from its first; `every` divides the row."""
+        loops, row = list(zip(self.sizes, self.steps, strict=True)), 1
+        while row < self.row:
+            row *= loops.pop()[0]
         items = np.zeros(1, np.int64)
-        for size, step in zip(self.sizes, self.steps, strict=True):
+        for size, step in [*loops, (row // every, every)]:
             items = (items[:, None] + np.arange(size, dtype=np.int64) * step).reshape(-1)
         return items
 

@@ -92,7 +92,7 @@ def test_a_step_that_takes_longer_tells_the_size_of_its_graph(
 ) -> None:
     known: list[str] = []
     monkeypatch.setattr(ProgressLines, "know", lambda lines, sentence: known.append(sentence))
-    simulator.profile(network(), torch.randn(4, 8), tiles=8)
+    report = simulator.profile(network(), torch.randn(4, 8), tiles=8)
     (sentence,) = known
     sizes = re.search(r"batch 4 has ([\d,]+) compute sets, ([\d,]+) vertices and ([\d,]+) variables of", sentence)
     assert sizes is not None
@@ -101,6 +101,12 @@ def test_a_step_that_takes_longer_tells_the_size_of_its_graph(
     bytes_ = re.findall(r"variables of ([\d,]+) bytes, ([\d,]+) of .* has ([\d,]+);", sentence)[0]
     total, fullest, capacity = (int(size.replace(",", "")) for size in bytes_)
     assert 4 * weights <= total <= 8 * fullest < 8 * capacity
+    estimate = re.search(r"about ([\d,]+) cycles in vertices", sentence)
+    assert estimate is not None
+    cycles = int(estimate[1].replace(",", ""))
+    rows = report.operations(layer="poptorch")
+    on_tiles = int(rows["total_cycles"][~rows["name"].str.contains("Host")].sum())
+    assert cycles <= on_tiles < 10 * cycles
 
 
 @pytest.mark.long
