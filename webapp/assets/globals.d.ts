@@ -79,6 +79,13 @@ interface PositionPlot {
 interface ProgramFigures {
   [field: string]: any;
 }
+/** A column of the tree; `share` says how its share is computed, `unknown` why a figure is missing. */
+interface ProgramColumn {
+  field: string;
+  kind: string;
+  share: string | null;
+  unknown: string | null;
+}
 interface ProgramLine extends ProgramFigures {
   key: string;
   id: number;

@@ -45,6 +45,16 @@ FIELDS: dict[str, Unit] = {
 }
 
 
+#: Field of `column_totals` -> how its share is computed.
+SHARES = {
+    "self": "self cycles / total device cycles",
+    "total": "total cycles / total device cycles",
+    "received": "bytes / all bytes received",
+    "sent": "bytes / all bytes sent",
+    "live": "bytes / highest point of the liveness curve",
+    "code": "bytes / exchange and control code of all programs",
+}
+
 #: Fields that recorded runs alone have.
 OF_RUNS = ("self", "total", "apart", "executions", "received", "sent")
 

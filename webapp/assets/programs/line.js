@@ -5,31 +5,6 @@ import { selection } from "../shell/viewer.js";
 
 const ROW = 22;
 
-/** @type {Record<string, string>} */
-const KINDS = {
-  self: "cycles",
-  total: "cycles",
-  apart: "cycles",
-  executions: "integer",
-  received: "bytes",
-  live: "bytes",
-  code: "bytes",
-  trips: "integer",
-  sent: "bytes",
-};
-/** @type {Record<string, string>} how the share of each figure is computed */
-const SHARES = {
-  self: "self cycles / total device cycles",
-  total: "total cycles / total device cycles",
-  received: "bytes / all bytes received",
-  sent: "bytes / all bytes sent",
-  live: "bytes / highest point of the liveness curve",
-  code: "bytes / exchange and control code of all programs",
-};
-
-/** @type {Record<string, string>} why a figure is unknown */
-const UNKNOWN = { trips: "Not a Repeat", apart: "No run happens once per attachment" };
-
 /**
  * @param {string} tag
  * @param {string} className
@@ -49,25 +24,25 @@ function make(tag, className, text) {
 const known = (value) => typeof value === "number";
 
 /**
- * @param {string} field
+ * @param {ProgramColumn} column
  * @param {ProgramLine | undefined} text
  * @param {Record<string, number>} totals
  */
-function cellElement(field, text, totals) {
+function cellElement({ field, kind, share: formula, unknown }, text, totals) {
   const value = text ? text[field] : undefined;
-  const cell = make("div", "tree-cell tree-" + field, text ? table.format(value, KINDS[field]) : "");
+  const cell = make("div", "tree-cell tree-" + field, text ? table.format(value, kind) : "");
   cell.setAttribute("role", "gridcell");
   if (!text) return cell;
   if (value === 0) cell.classList.add("zero");
   if (!known(value)) {
-    cell.title = UNKNOWN[field] || "Not recorded in this report";
+    cell.title = unknown || "Not recorded in this report";
     return cell;
   }
   const total = totals[field];
-  const share = total > 0 && SHARES[field] ? (100 * value) / total : null;
-  const unit = KINDS[field] === "bytes" ? " B" : KINDS[field] === "cycles" ? " cycles" : "";
+  const share = total > 0 && formula ? (100 * value) / total : null;
+  const unit = kind === "bytes" ? " B" : kind === "cycles" ? " cycles" : "";
   cell.title =
-    value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + SHARES[field]);
+    value.toLocaleString("en-US") + unit + (share === null ? "" : "; " + share.toFixed(2) + " % = " + formula);
   if (share !== null) cell.style.setProperty("--share", Math.min(100, share).toFixed(2) + "%");
   if (field === "self" && text.guess) {
     cell.classList.add("guess");
@@ -79,10 +54,10 @@ function cellElement(field, text, totals) {
 /**
  * Source, target, difference and relative change of one figure.
  *
- * @param {string} field
+ * @param {ProgramColumn} column
  * @param {ProgramLine | undefined} text
  */
-function differenceCells(field, text) {
+function differenceCells({ field, kind }, text) {
   /**
    * @param {string} name
    * @param {string} shown
@@ -100,9 +75,9 @@ function differenceCells(field, text) {
   const difference = both ? after - before : null;
   const change = difference === null ? null : before ? difference / before : difference ? null : 0;
   const cells = [
-    cell("source", format(before, KINDS[field])),
-    cell("target", format(after, KINDS[field])),
-    cell("difference", format(difference, "signed" + (KINDS[field] === "integer" ? "" : "_" + KINDS[field]))),
+    cell("source", format(before, kind)),
+    cell("target", format(after, kind)),
+    cell("difference", format(difference, "signed" + (kind === "integer" ? "" : "_" + kind))),
     cell("change", format(change, "signed_percent")),
   ];
   cells[2].title = "target - source";
@@ -164,7 +139,7 @@ function lineElement(tree, row, at) {
   if (tree.matches.has(row)) line.classList.add("found");
   const cells = rows.other
     ? differenceCells(tree.metric(), text)
-    : Object.keys(KINDS).map((field) => cellElement(field, text, tree.texts.totals));
+    : tree.columns.map((column) => cellElement(column, text, tree.texts.totals));
   line.append(nameElement(tree, row, text), ...cells);
   return line;
 }

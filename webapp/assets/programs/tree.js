@@ -32,6 +32,8 @@ class ProgramTree {
     this.base = "/data/" + box.dataset.key + "/program_tree/";
     this.types = JSON.parse(box.dataset.types || "[]");
     this.families = JSON.parse(box.dataset.families || "[]");
+    /** @type {ProgramColumn[]} */
+    this.columns = JSON.parse(box.dataset.columns || "[]");
     this.scroller = part(".tree-scroll", box);
     this.space = part(".tree-space", box);
     this.note = document.querySelector(".tree-related");
@@ -83,7 +85,8 @@ class ProgramTree {
   }
 
   metric() {
-    return viewer.selection().pt_metric || "total";
+    const wanted = viewer.selection().pt_metric;
+    return this.columns.find(({ field }) => field === wanted) || this.columns[1];
   }
 
   /**

@@ -13,7 +13,7 @@ from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES, Root, root_of, roots
 from popvision.analysis.programs.related_programs import BY_VERTEX, layers
-from popvision.analysis.programs.table import OF_RUNS, column_totals
+from popvision.analysis.programs.table import OF_RUNS, SHARES, column_totals
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.not_recorded import CODE_SIZES, LIVENESS
 from webapp.components import (
@@ -205,6 +205,10 @@ def _about(source: ReportSource) -> Component:
     )
 
 
+#: Why a figure is unknown, but for what the report did not record.
+_UNKNOWN = {"trips": "Not a Repeat", "apart": "No run happens once per attachment"}
+
+
 def _head(compares: bool) -> Component:
     if compares:
         cells = [(name.lower(), name) for name in ("Source", "Target", "Difference", "Change")]
@@ -222,6 +226,10 @@ def _head(compares: bool) -> Component:
 
 def _tree_box(context: ViewContext, start: int) -> Component:
     families = [STEP_FAMILY.get(name, "other") for name in PROGRAM_TYPES]
+    columns = [
+        {"field": field, "kind": kind, "share": SHARES.get(field), "unknown": _UNKNOWN.get(field)}
+        for field, (_, kind, _) in COLUMNS.items()
+    ]
     scroller = html.Div(
         [_head(context.target is not None), html.Div(className="tree-space", role="rowgroup")],
         className="tree-scroll",
@@ -239,6 +247,7 @@ def _tree_box(context: ViewContext, start: int) -> Component:
             data_compares="yes" if context.target is not None else "no",
             data_types=json.dumps(PROGRAM_TYPES),
             data_families=json.dumps(families),
+            data_columns=json.dumps(columns),
         ),
     )
 
