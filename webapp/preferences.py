@@ -6,10 +6,9 @@ server only reads them, for the length of one request. Values that are not in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flask import Flask, request
 
@@ -41,21 +40,6 @@ def read(cookies: Mapping[str, str]) -> Preferences:
     """The preferences in cookies."""
     units, time = (value if (value := cookies.get(name)) in values else values[0] for name, values in CHOICES.items())
     return Preferences(str(units), str(time))
-
-
-@contextmanager
-def preferring(*, units: str | None = None, time: str | None = None) -> Iterator[Preferences]:
-    """Use the given preferences inside the block instead of the cookies. Raises ValueError for an unknown choice."""
-    for name, value in (("popvision_units", units), ("popvision_time", time)):
-        if value is not None and value not in CHOICES[name]:
-            raise ValueError(f"unknown preference {value!r}: use one of {', '.join(CHOICES[name])}")
-    wanted = current()
-    wanted = replace(wanted, units=units or wanted.units, time=time or wanted.time)
-    token = _current.set(wanted)
-    try:
-        yield wanted
-    finally:
-        _current.reset(token)
 
 
 def follow_requests(server: Flask) -> None:

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from popvision.agents.bounded import MOST_BYTES
 from popvision.agents.catalogue import Catalogue
-from popvision.agents.protocol import handle, serve
+from popvision.agents.protocol import MOST_BYTES, handle, serve
 from popvision.agents.tools import TOOLS
 from popvision.formats.errors import FormatError
 from tests.cli.called import popvision

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.reports import write_tiny
+from tests.webapp.preferring import preferring
 from webapp import preferences
 from webapp.app import create_app
 from webapp.formats import bytes_text, cycles_phrase, cycles_text, in_units
@@ -38,20 +39,20 @@ def value_of(text: str, units: str) -> float:
 )
 def test_bytes_in_each_unit(units: str, texts: list[str]) -> None:
     values = [0, 999, 1000, 1024, 638_976, 2**20 - 1, -1024, None]
-    with preferences.preferring(units=units):
+    with preferring(units=units):
         assert [bytes_text(value) for value in values] == texts
 
 
 @given(st.sampled_from(sorted(SIZES)), st.integers(0, 2**50))
 def test_a_rounded_text_is_within_its_last_digit(units: str, value: int) -> None:
-    with preferences.preferring(units=units):
+    with preferring(units=units):
         text = bytes_text(value)
     assert abs(value_of(text, units) - value) <= 0.0501 * SIZES[units][text.split(" ")[1]]
 
 
 @given(st.sampled_from(sorted(SIZES)), st.integers(0, 2**45), st.integers(2, 12))
 def test_ticks_are_round_and_exact_in_the_unit(units: str, top: int, most: int) -> None:
-    with preferences.preferring(units=units):
+    with preferring(units=units):
         values, texts = byte_ticks(top, most)
     assert values[0] == 0
     assert values[-1] >= top
@@ -66,7 +67,7 @@ def test_ticks_are_round_and_exact_in_the_unit(units: str, top: int, most: int) 
 def test_cycles_become_time_only_with_a_clock() -> None:
     assert cycles_text(1_850_000, 1.85e9) == "1,850,000"
     assert cycles_phrase(1_850_000, 1.85e9) == "1,850,000 cycles"
-    with preferences.preferring(time="time"):
+    with preferring(time="time"):
         assert cycles_text(1_850_000, 1.85e9) == cycles_phrase(1_850_000, 1.85e9) == "1 ms"
         assert cycles_text(1_850_000) == "1,850,000"
         assert cycles_phrase(1_850_000) == "1,850,000 cycles"
@@ -74,20 +75,15 @@ def test_cycles_become_time_only_with_a_clock() -> None:
 
 
 def test_exact_text_names_both() -> None:
-    with preferences.preferring(units="si"):
+    with preferring(units="si"):
         assert both_units(59_894_241) == "59,894,241 B (59.9 MB)"
-    with preferences.preferring(units="bytes"):
+    with preferring(units="bytes"):
         assert both_units(59_894_241) == "59,894,241 B"
 
 
 @pytest.mark.parametrize("cookie", ["", "SI", "si;", "binary\x00", "../etc", "x" * 4000])
 def test_a_cookie_outside_the_list_is_the_default(cookie: str) -> None:
     assert preferences.read({"popvision_units": cookie, "popvision_time": cookie}) == preferences.Preferences()
-
-
-def test_an_unknown_choice_is_named() -> None:
-    with pytest.raises(ValueError, match="'octets'"), preferences.preferring(units="octets"):
-        pass
 
 
 def test_a_request_is_answered_in_the_units_of_its_cookies(tmp_path: Path) -> None:

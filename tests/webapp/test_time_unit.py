@@ -7,7 +7,7 @@ from typing import Any
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.report_list import describe, find
 from tests.samples import SAMPLES, program_ending
-from webapp import preferences
+from tests.webapp.preferring import preferring
 from webapp.formats import cycles_text
 from webapp.graph_analyser.execution.aggregation_tab import vertex_columns
 from webapp.graph_analyser.execution.workers_tab import content, tile_columns
@@ -41,11 +41,11 @@ def test_facts_of_a_tile_are_times_and_thread_cycles_stay_counts() -> None:
     source = ReportSource(SAMPLE)
     clock = source.reader.target().clock_hz
     plain = _workers(source)
-    with preferences.preferring(time="time"):
+    with preferring(time="time"):
         timed = _workers(source)
     assert timed["Thread cycles"] == plain["Thread cycles"]
     for name in ("Worker part", "Alone", "Beyond vertices", "Estimate", "Recorded", "Held up by"):
-        with preferences.preferring(time="time"):
+        with preferring(time="time"):
             assert timed[name] == cycles_text(int(plain[name].replace(",", "")), clock) != plain[name]
 
 
@@ -58,5 +58,5 @@ def test_no_column_of_thread_cycles_is_shown_as_time() -> None:
 def test_cards_of_the_first_page_follow_the_unit() -> None:
     card = describe(find(SAMPLE)[0][0])
     assert card.clock_hz == ReportSource(SAMPLE).reader.target().clock_hz
-    with preferences.preferring(time="time"):
+    with preferring(time="time"):
         assert total_cycles(card).children == cycles_text(card.total_cycles, card.clock_hz) != f"{card.total_cycles:,}"

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.raster import ArrayReader
-from popvision.analysis.execution.receivers import receiving_tiles
 from popvision.analysis.execution.timeline import NOT_DRAWN, PHASE, PHASES, Timeline, run_bars, timeline
 from popvision.analysis.execution.window_steps import WindowSteps, window_steps
 from popvision.analysis.report.tile_knowledge import phases_unknown, tiles_unknown
@@ -275,3 +274,27 @@ def _destinations(source: ReportSource) -> UInt8Array:
         return np.full(len(names), DESTINATIONS.index("unknown"), np.uint8)
     known = {str(each) for each in buffers}
     return np.array([int(name in known) for name in names], np.uint8)
+
+
+# ---- tiles that receive ----
+
+#: Programs whose columns are read together.
+_AT_ONCE = 128
+
+
+def receiving_tiles(source: ReportSource, ipu: int) -> Int64Array:
+    """By program: tiles of an IPU that receive bytes in one execution of a DoExchange; 0 for other types, and where the
+    report does not store the bytes of tiles. Raises FormatError when a column cannot be read."""
+    counted: Int64Array = source.kept.once("receiving tiles", lambda: _counted(source))
+    of_ipu: Int64Array = counted[ipu]
+    return of_ipu
+
+
+def _counted(source: ReportSource) -> Int64Array:
+    types = source.reader.programs().type
+    counted = np.zeros((source.reader.target().num_ipus, len(types)), np.int64)
+    rows = [row for row, name in enumerate(types) if name == "DoExchange"]
+    for begin in range(0, len(rows), _AT_ONCE):
+        for program, ipu, received in source.reader.program_columns("rx", rows[begin : begin + _AT_ONCE]):
+            counted[ipu, program] = np.count_nonzero(received)
+    return counted

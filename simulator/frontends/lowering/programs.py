@@ -33,7 +33,6 @@ from simulator.frontends.lowering.lowered import (
 from simulator.frontends.lowering.pipeline import Pipeline, check_loss, stages_in_order, stages_of
 from simulator.frontends.lowering.shards import Execution, Shards, Spot, ipus_of, placed
 from simulator.poplar import (
-    FLOAT,
     UNSIGNED_INT,
     FloatingPointBehaviour,
     Graph,
@@ -466,18 +465,3 @@ def _variables(tensor: Tensor) -> set[int]:
 def _pair(name: str, tensor: Tensor) -> StreamPair:
     shape, dtype = tuple(tensor.shape()), tensor.elementType().dtype.name
     return StreamPair(Stream(f"h2d_{name}", shape, dtype), Stream(f"d2h_{name}", shape, dtype))
-
-
-def sgd_without_state(rate: float) -> Update:
-    """Plain descent, for tests of the lowering alone."""
-
-    def update(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
-        step = at.graph.addVariable(FLOAT, [], "learningRate")
-        at.graph.setInitialValue(step, rate)
-        at.graph.setTileMapping(step, 0)
-        for name, (weight, slope) in gradients.items():
-            with at.weight_part(name, "SGD0VarUpdate"):
-                popops.scaledSubtractFrom(at.graph, weight, slope, step, at.program, f"{name}/SGD0VarUpdate")
-        return Updated(rates={"learningRate": step})
-
-    return update

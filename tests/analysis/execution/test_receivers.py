@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from popvision.analysis.exchange.programs import bandwidth, moved_bytes
-from popvision.analysis.execution.receivers import receiving_tiles
 from popvision.analysis.execution.timeline import timeline
-from popvision.analysis.execution.window import window_figures
+from popvision.analysis.execution.window import receiving_tiles, window_figures
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 from tests.samples import SAMPLES

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.frontends.lowering.lowered import Settings
-from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
+from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.lowering.shards import PlacementError
 from simulator.poplar import IPUModel
 from tests.frontends.lowering.written_programs import (
@@ -17,6 +17,7 @@ from tests.frontends.lowering.written_programs import (
     run,
     tied_network,
 )
+from tests.frontends.sgd_without_state import sgd_without_state
 
 STEPS = Settings(iterations=2, accumulation=3)
 TWO: Blocks = ((0, 0), (1, 1), (1, 1))

@@ -14,9 +14,10 @@ from popvision.pva.report import Report
 from simulator.arrays import AnyArray
 from simulator.frontends.captured import Input, Operator, Place, Program, Recorded, Value, Weight, WeightKind
 from simulator.frontends.lowering.lowered import Lowered, Settings
-from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
+from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.session.device_program import DeviceProgram
 from simulator.poplar import Device, IPUModel, Tensor, compileGraph
+from tests.frontends.sgd_without_state import sgd_without_state
 
 TILES = 8
 

@@ -12,8 +12,9 @@ import torch
 import simulator.frontends.lowering  # noqa: F401  # registers the rules
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.lowering.lowered import Entry, Lowered, Outputs, Settings
-from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
+from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.poplar import Engine, IPUModel
+from tests.frontends.sgd_without_state import sgd_without_state
 
 TILES = 16
 

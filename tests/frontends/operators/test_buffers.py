@@ -7,8 +7,9 @@ import torch
 
 from simulator.frontends.capture.modules import capture
 from simulator.frontends.lowering.lowered import Outputs, Settings
-from simulator.frontends.lowering.programs import ModuleLowering, sgd_without_state
+from simulator.frontends.lowering.programs import ModuleLowering
 from tests.frontends.operators.operator_twin import device, run_lowered
+from tests.frontends.sgd_without_state import sgd_without_state
 
 
 class _Writing(torch.nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +26,6 @@ from webapp.graph_analyser.summary import changes
 from webapp.graph_analyser.summary.changes import changes_place
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of, scrolled
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
-from webapp.graph_analyser.summary.json_tree import json_tree
 from webapp.graph_analyser.summary.shares import time_shares
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
@@ -270,3 +270,50 @@ def _file_cells(file: FileRow) -> list[Component]:
 
 
 VIEW = View(id="summary", title="Summary", icon="summary", layout=layout, register=register, draws=("table",))
+
+
+# ---- files of a framework ----
+
+#: Entries of one file on the page; the rest is only counted.
+MOST_ENTRIES = 1_000
+
+#: Levels that are expanded at first.
+OPEN_LEVELS = 2
+
+_DEEPEST = 40
+
+
+def json_tree(value: Any) -> Component:
+    """A value as a tree; objects and lists fold."""
+    return html.Div(_Tree().entries(value, 0), className="json-tree")
+
+
+class _Tree:
+    def __init__(self) -> None:
+        self._left = MOST_ENTRIES
+
+    def entries(self, value: Any, level: int) -> list[Component]:
+        if not isinstance(value, (dict, list)) or not value:
+            return [_leaf("", value)]
+        pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+        elements: list[Component] = []
+        for place, (name, part) in enumerate(pairs):
+            if self._left <= 0:
+                elements.append(html.Div(f"… {len(pairs) - place:,} more", className="json-leaf dim"))
+                break
+            self._left -= 1
+            elements.append(self._entry(str(name), part, level))
+        return elements
+
+    def _entry(self, name: str, part: Any, level: int) -> Component:
+        if not isinstance(part, (dict, list)) or not part or level >= _DEEPEST:
+            return _leaf(name, part if level < _DEEPEST else "…")
+        size = f"{{{len(part)}}}" if isinstance(part, dict) else f"[{len(part)}]"
+        head = html.Summary([html.Span(name, className="json-key"), " ", html.Span(size, className="dim")])
+        return html.Details([head, *self.entries(part, level + 1)], open=level + 1 < OPEN_LEVELS)
+
+
+def _leaf(name: str, value: Any) -> Component:
+    text = value if isinstance(value, str) else json.dumps(value)
+    key = [html.Span(f"{name}: ", className="json-key")] if name else []
+    return html.Div([*key, text], className="json-leaf")
