@@ -13,6 +13,7 @@ TWINS: dict[str, Callable[[Any], Any]] = {
     "assembly_bundle_reads_first": lambda x: 2 * x,
     "assembly_dot_product": lambda x: 0 * x + 1 + (x**2).sum(),
     "assembly_halves": lambda x: 4 * x,
+    "assembly_macros": lambda x: 3 * x,
     "assembly_triad": lambda x: 4 * x,
     "assume": lambda x: x,
     "assume_aligned": lambda x: x,

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from simulator.codelets.compiled.assembly import MARK, TRANSLATED
 from simulator.codelets.compiled.instruction_table import INSTRUCTIONS, Instruction
-from simulator.machine.instructions import SLOTS
 
 #: A string as C++ writes it.
 _STRING = re.compile(r'R"([^(]*)\(((?:.|\n)*?)\)\1"|"((?:[^"\\]|\\.)*)"')
@@ -24,6 +23,9 @@ _BEGIN = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|in
 _TIED = re.compile(r'\bregister\b(?P<declared>[^;={}]*?)\b(?:asm|__asm__|__asm)\s*\(\s*"\$[am]\d+(?::\d+)?"\s*\)')
 _COMMENT = re.compile(r"/\*(?:.|\n)*?\*/|(?://|#).*")
 _NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
+#: A macro of the assembler, and how deep macros may use each other.
+_MACRO = re.compile(r"(?m)^[ \t]*\.macro[ \t]+(\w+)([^\n]*)\n((?:.|\n)*?)^[ \t]*\.endm[^\n]*$")
+_MACRO_DEPTH = 20
 #: The code of a codelet, which a supervisor runs on its workers.
 _CODE = re.compile(r"__runCodelet_\w+")
 _LABEL = re.compile(r"\s*([.\w$]+):")
@@ -113,18 +115,61 @@ def template_text(section: str) -> str:
     return "".join(parts)
 
 
-def translated(sections: Sequence[str], number: int, is_covered: bool) -> str:
-    """C++ for a statement, in one line; "" where it holds no instruction. Raises NotCoveredError, without `is_covered`
-    for any instruction."""
+@dataclass(frozen=True)
+class _Macro:
+    """A macro of the assembler: the names of its parameters, the last of which may take all that is left, its text."""
+
+    parameters: list[str]
+    takes_rest: bool
+    text: str
+
+    def expanded(self, arguments: str) -> str:
+        most = len(self.parameters) - 1 if self.takes_rest else -1
+        given = [part.strip() for part in arguments.split(",", most) if part.strip()]
+        text = self.text
+        for parameter, argument in zip(self.parameters, given, strict=False):
+            text = text.replace(f"\\{parameter}", argument)
+        return text
+
+
+class Macros:
+    """The macros of a source, which asm statements define for those behind them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Macro] = {}
+
+    def expanded(self, template: str) -> str:
+        """A template without definitions of macros and with their text where they are used."""
+        while found := _MACRO.search(template):
+            names = [name for name in re.split(r"[\s,]+", found[2].strip()) if name]
+            parameters = [re.split(r"[:=]", name)[0] for name in names]
+            self._known[found[1]] = _Macro(parameters, any(name.endswith(":vararg") for name in names), found[3])
+            template = template[: found.start()] + template[found.end() :]
+        template = re.sub(r"[ \t]*\.purgem[^\n]*", "", template)
+        for _ in range(_MACRO_DEPTH):
+            before = template
+            for name, macro in self._known.items():
+                use = re.compile(rf"(?m)(?<![\w.$%]){re.escape(name)}(?![\w.])[ \t]*([^\n;}}]*)")
+                template = use.sub(lambda found: macro.expanded(found[1]), template)  # noqa: B023
+            if template == before:
+                break
+        return template
+
+
+def translated(sections: Sequence[str], number: int, is_covered: bool, macros: Macros) -> str:
+    """C++ for a statement, in one line; "" where it holds nothing. Raises NotCoveredError, without `is_covered` for any
+    instruction."""
     template = _COMMENT.sub("", template_text(sections[0])).replace("%=", str(number))
     if not is_covered:
         for line in template.split("\n"):
             if not _NO_INSTRUCTION.match(line):
                 raise NotCoveredError(" ".join(line.split()))
         return ""
-    bundles, end_labels = _bundles(template)
-    if not bundles:
+    if not template.strip():
         return ""
+    bundles, end_labels = _bundles(macros.expanded(template))
+    if not bundles:
+        return "do { } while (0)"
     operands = _operands(sections)
     body = _Body(operands, bundles, end_labels, number).text()
     return _statement(operands, body, number, sorted(set(_CODE.findall(template))))
@@ -292,7 +337,7 @@ class _Body:
     def _bundle(self, k: int, bundle: _Bundle) -> str:
         """A branch comes last, as the other instruction of its bundle is done whatever it decides."""
         source = "s" if len(bundle.instructions) > 1 else "r"
-        slots = int(max(SLOTS.get(one.operation, 1.0) for one, _, _ in bundle.instructions))
+        slots = max(instruction.slots() for instruction, _, _ in bundle.instructions)
         flops = sum(one.flops for one, _, _ in bundle.instructions)
         code = [f'asm volatile("{MARK} {len(bundle.instructions)} {slots} {flops}");']
         if source == "s":

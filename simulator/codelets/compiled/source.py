@@ -12,7 +12,7 @@ from typing import Any
 from simulator.base.errors import file_load_error, graph_object_load_error, graph_program_compilation_error
 from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.host_compiler import INCLUDE, check_flags, compiler
-from simulator.codelets.compiled.inline_assembly import NotCoveredError, plain_variables, statements, translated
+from simulator.codelets.compiled.inline_assembly import Macros, NotCoveredError, plain_variables, statements, translated
 
 _BY_SUFFIX = {
     **dict.fromkeys((".cpp", ".cc", ".cxx", ".c++", ".C"), CodeletFileType.CppSource),
@@ -148,10 +148,10 @@ def without_assembly(text: str, is_covered: bool) -> str:
         return text
     text = plain_variables(text) if is_covered else text
     own = "\n".join(line if users else " " * len(line) for line, users in lines_of(text))
-    parts, last = [], 0
+    parts, last, macros = [], 0, Macros()
     for number, (begin, end, sections) in enumerate(statements(own)):
         try:
-            made = translated(sections, number, is_covered)
+            made = translated(sections, number, is_covered, macros)
         except NotCoveredError as error:
             place, line = _line_of(text, begin, own[begin:end], error.text)
             sentence = f"inline assembly '{error.text}' is for the IPU's own processor"
