@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +19,7 @@ from simulator.compiler.checks.constraints import check_constraints
 from simulator.compiler.checks.divergence import check_divergence
 from simulator.compiler.checks.external_exchange import check_external_exchange
 from simulator.compiler.compiled_graph import Arrangements, CompiledGraph, GraphSource, LoweredPrograms
+from simulator.compiler.cost.counted_sets import CountedSet
 from simulator.compiler.cost.estimate import estimate_all
 from simulator.compiler.cost.instrumentation import (
     add_compute_counters,
@@ -30,6 +31,7 @@ from simulator.compiler.cost.instrumentation import (
 from simulator.compiler.exchange.plan import optimise_exchanges
 from simulator.compiler.ir.element_map import ElementMap, element_map
 from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.program_visits import executed_sets
 from simulator.compiler.ir.static_order import static_order
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.external_variables import place_external_variables
@@ -142,7 +144,9 @@ class _Compiler:
         ]
         results = PassResults(self.store, plans, table, cycles, control, estimates, memory, self.settings, self.machine)
         compilation = self._phase("report", lambda: over_replicas(compilation_of(results), self.machine, table))
-        lowered = self._lowered_programs(lowering, cycles)
+        run = executed_sets([*self.programs, *self.store.functions])
+        counted = {row: one.counted for row, one in enumerate(estimates) if one.counted is not None and row in run}
+        lowered = self._lowered_programs(lowering, cycles, counted)
         debug_infos = self.store.debug_infos
         self._report_progress(PHASES)
         return CompiledGraph(
@@ -172,7 +176,9 @@ class _Compiler:
         add_external_counters(lowering.table, self.settings, self.machine)
         return lowering
 
-    def _lowered_programs(self, lowering: Lowering, cycles: list[Int64Array | None]) -> LoweredPrograms:
+    def _lowered_programs(
+        self, lowering: Lowering, cycles: list[Int64Array | None], counted: Mapping[int, CountedSet]
+    ) -> LoweredPrograms:
         """What the runtime walks over. `cycles` = cycles per tile of every program."""
         blocks = block_settings(self.settings)
         recording = None
@@ -186,6 +192,7 @@ class _Compiler:
             self.settings.control_flow,
             spans=lowering.spans,
             blocks=recording,
+            counted=counted,
             recorded=recorded_rows(lowering.table, lowering.branch_record_set, self.settings, self.machine),
         )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from popvision.formats.profile.model import Compilation
 from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.blocks.recording import BlockRecording
+from simulator.compiler.cost.counted_sets import CountedSet
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.compiler.ir.program_visits import Place
 from simulator.compiler.machine import Machine
@@ -34,6 +35,8 @@ class LoweredPrograms:
     recorded: BoolArray | None = None  #: flags of the rows whose steps runs record, None = all
     blocks: BlockRecording | None = None  #: of lightweight profiling
     spans: Mapping[Place, tuple[int, int]] = field(default_factory=dict)  #: rows [first, end) of each program
+    #: compute sets whose vertices count what they take in a run; `cycles` has the estimates of their rows
+    counted: Mapping[int, CountedSet] = field(default_factory=dict)
 
     def row_of(self, place: Place) -> int:
         """The row that represents a program: its first one outside its exchanges; -1 for a program without rows."""

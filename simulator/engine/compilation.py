@@ -269,7 +269,9 @@ def _compiler_progress(report: ProgressFunc | None) -> ProgressFunc:
 def _plan_values(compiled: CompiledGraph, step_by_step: bool) -> NumericPlan:
     """What the programs compute, as kernels over the arena: made once, for all engines of an executable."""
     with pvti.Tracepoint(_channel, "poplar::core::plan"):
-        return NumericPlan(compiled.source.store, compiled.source.programs, step_by_step)
+        return NumericPlan(
+            compiled.source.store, compiled.source.programs, step_by_step, frozenset(compiled.lowered.counted)
+        )
 
 
 def _check_no_streams(store: GraphStore, program: Program) -> None:

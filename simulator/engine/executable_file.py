@@ -20,10 +20,10 @@ from simulator.base.errors import file_load_error, poplar_error
 from simulator.base.target import Target
 from simulator.codelets.vertex import vertex_type
 from simulator.compiler.compiled_graph import CompiledGraph, GraphSource
+from simulator.compiler.ir.program_visits import executed_sets
 from simulator.compiler.serialized import serialized_graph
 from simulator.engine.options import EngineOptions
 from simulator.engine.value_codec import Decoder, Encoder, NotAnExecutableError, read_node
-from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.store import ExecutedVertices, GraphStore
 from simulator.graph.vertices import BlockCosts, VertexBlock, VertexType
 from simulator.runtime.values.numeric_plan import NumericPlan
@@ -39,7 +39,7 @@ def to_bytes(compiled: CompiledGraph, options: EngineOptions, name: str, target:
             "vertex by vertex, and the code of their vertices is not in the file."
         )
     store, programs = compiled.source.store, list(compiled.source.programs)
-    run = _executed(programs, store.functions)
+    run = executed_sets([*programs, *store.functions])
     kept = replace(
         store,
         settled_blocks=[_without_code(b) for b in store.settled_blocks if b.compute_set in run],
@@ -114,26 +114,13 @@ def _read(data: bytes, check_package: bool) -> tuple[CompiledGraph, NumericPlan,
     for block in store.settled_blocks:
         block.type = _with_code(block.type)
     programs = tuple(parts["programs"])
-    plan = NumericPlan(store, programs)
     kept = parts["executable"]
+    plan = NumericPlan(store, programs, counted=frozenset(kept["lowered"].counted))
     graph = kept.pop("serialized", None)  # before 2.2; None where the options asked for none
     if graph is not None:
         kept["saved_graph"] = b"".join(serialized_messages(graph))
     compiled = CompiledGraph(source=GraphSource(store, programs), **kept)
     return compiled, plan, parts["options"], parts["name"], parts["target"]
-
-
-def _executed(programs: list[Program], functions: list[Program]) -> set[int]:
-    """Compute sets that run vertex by vertex, not within a kernel."""
-    found: set[int] = set()
-    waiting = [*programs, *functions]
-    while waiting:
-        program = waiting.pop()
-        if isinstance(program, Execute):
-            found.add(program.compute_set)
-        elif not isinstance(program, LibraryGroup):
-            waiting += program.nested()
-    return found
 
 
 def _without_code(block: VertexBlock) -> VertexBlock:

@@ -66,6 +66,8 @@ SLOTS: dict[str, float] = {
     FURTHER_SLOT: 1.0,
     BUNDLED_FLOP: 0.0,
 }
+#: Parts of an issue slot in which running codelets count: all numbers of `SLOTS` are whole in them.
+PARTS = 2
 #: floating point operations of each, by the convention of `simulator.machine.flops`
 FLOPS: dict[str, int] = {
     **dict.fromkeys(("float add", "float multiply", "float compare", "division", "inverse", "square root"), 1),
@@ -90,6 +92,11 @@ CALLS = (
     "power",
     "remainder",
 )
+
+
+def parts_of_slots(operations: Mapping[str, int]) -> int:
+    """The issue slots of operations, in parts."""
+    return round(PARTS * math.fsum(SLOTS[operation] * times for operation, times in operations.items()))
 
 
 class OperationCounts:

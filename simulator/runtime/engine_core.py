@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from popvision import pvti
@@ -25,10 +26,12 @@ from simulator.codelets.float_state import FloatState, running
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
+from simulator.runtime.clock.data_dependent_time import as_choice
 from simulator.runtime.clock.device_clock import NOT_BUFFERED, Buffering, DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
 from simulator.runtime.clock.measured_times import MeasuredTimes
 from simulator.runtime.clock.segments import RunTime
+from simulator.runtime.clock.step_counts import Parts, StepCounts
 from simulator.runtime.host.callback_threads import CallbackThreads
 from simulator.runtime.host.host_end import HostEnd
 from simulator.runtime.host.run_series import run_series
@@ -67,7 +70,10 @@ class EngineCore(HostEnd):
         self.threads, self.together = self._threads.count, self._threads.together
         lowered = compiled.lowered
         roots, machine = lowered.function_roots, compiled.machine
-        self.clock = DeviceClock(lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks)
+        self._counts = StepCounts({row: lowered.counted[row] for row in plan.counted})
+        self.clock = DeviceClock(
+            lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks, counts=self._counts
+        )
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, int | None, bool] | None = None
         self._buffering = NOT_BUFFERED  #: when the run began
@@ -101,6 +107,10 @@ class EngineCore(HostEnd):
         """Bind programs to memory; called again when the watched programs change."""
         if self.loaded:
             self._actions = self._plan.bind(self.memories, self)
+
+    def counted(self, compute_set: int, replicas: Sequence[Parts]) -> None:
+        """Note what the vertices of one execution counted; see `HostSide.counted`."""
+        self.chose(as_choice(self._counts.number(compute_set, replicas)))
 
     def unload(self) -> None:
         """Free the values of all variables. Actions refer to this object, so the garbage collector would not."""
@@ -240,6 +250,8 @@ class EngineCore(HostEnd):
         """Collect anew what the host takes, if the clock counts it, and the choices of data."""
         self.streams.host_seconds = {} if self._settings.measured_host else None
         self.choices = []
+        if self._counts.begin():
+            self.clock.forget()
 
     def _pass_time_of_copy(self, kind: str, handle: str, settings: RuntimeSettings | None) -> None:
         """Add the cycles of the program that copies a tensor from or to the host."""

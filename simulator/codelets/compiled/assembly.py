@@ -14,8 +14,8 @@ that an instruction stands for one of a tile's; then
   (`simulator.codelets.compiled.inline_assembly`);
 - functions of the mathematical library count as in the table; other library functions count as the call alone.
 
-A call that reads the cycle counter ends its block, so that the counter, which is the tile cycles of all blocks so far
-(`popvision_cycles`, a price for each block), sees what stands before the call and not what follows.
+A call that reads the cycle counter ends its block, so that the counter sees what stands before the call and not what
+follows (`simulator.codelets.compiled.slot_counting`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from simulator.machine.cycles.rounding import WORKERS
 from simulator.machine.instructions import (
     BESIDE_BRANCH,
     BUNDLE,
@@ -59,9 +58,6 @@ _TABLE = """\t.section\tpopvision_counts,"aw",@nobits
 \t.size\tpopvision_counts_{key}, {size}
 popvision_counts_{key}:
 \t.zero\t{size}
-\t.section\tpopvision_cycles,"a"
-\t.align 8
-\t.double\t{cycles}
 """
 
 #: Functions of libraries that are an operation of the instruction table.
@@ -119,6 +115,7 @@ _STEP = re.compile(r"(?:add|sub)[lq]|inc[lq]|dec[lq]|lea[lq]")
 class Block:
     """The instructions of one basic block: (mnemonic, operands). `back`: it ends with a jump to an earlier label."""
 
+    line: int = 0  #: its first
     instructions: list[tuple[str, list[str]]] = field(default_factory=list)
     back: bool = False
     whole: bool = False  #: it is all of its loop
@@ -136,17 +133,35 @@ class FunctionCode:
 
 def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
     """The assembly with counters `popvision_counts_<key>`, and the block that each counts."""
+    lines, blocks = split_blocks(assembly)
+    return with_counters(lines, blocks, key, [""] * len(blocks)), blocks
+
+
+def with_counters(lines: list[str], blocks: list[Block], key: str, before: list[str]) -> str:
+    """The lines with a counter in each block, after the text before it."""
+    counters = [text + _COUNT.format(key=key, at=8 * number) for number, text in enumerate(before)]
+    text = with_lines(lines, blocks, counters)
+    return text + _TABLE.format(key=key, size=8 * len(blocks)) if blocks else text
+
+
+def with_lines(lines: list[str], blocks: list[Block], before: list[str]) -> str:
+    """The lines, with a text before each block."""
+    texts = {block.line: text for block, text in zip(blocks, before, strict=True)}
+    return "".join(f"{texts.get(number, '')}{line}\n" for number, line in enumerate(lines))
+
+
+def split_blocks(assembly: str) -> tuple[list[str], list[Block]]:
+    """The lines, and the blocks that begin in them."""
     blocks: list[Block] = []
-    lines: list[str] = []
+    lines = assembly.splitlines()
     seen: set[str] = set()
     code, fresh, is_translated = True, True, False
     own: set[str] = set()  # labels of the block that begins
-    for line in assembly.splitlines():
+    for number, line in enumerate(lines):
         label, directive = _LABEL.match(line), _DIRECTIVE.match(line)
         marked, found = _MARKED.match(line), _INSTRUCTION.match(line)
         if fresh and code and (marked or (found and not label and not directive)):
-            lines.append(_COUNT.format(key=key, at=8 * len(blocks)).rstrip("\n"))
-            blocks.append(Block())
+            blocks.append(Block(line=number))
             fresh = False
         if marked:
             blocks[-1].marks.append((int(marked[1]), int(marked[2]), int(marked[3])))
@@ -169,11 +184,7 @@ def instrumented(assembly: str, key: str) -> tuple[str, list[Block]]:
                 fresh, own = True, set()
             elif _called(name, operands) in _COUNTER:
                 fresh, own = True, set()
-        lines.append(line)
-    if blocks:
-        cycles = ", ".join(f"{WORKERS * _slots(block):g}" for block in blocks)
-        lines.append(_TABLE.format(key=key, size=8 * len(blocks), cycles=cycles))
-    return "\n".join(lines) + "\n", blocks
+    return lines, blocks
 
 
 def _operands(text: str) -> list[str]:
@@ -204,12 +215,6 @@ def operations(block: Block) -> dict[str, int]:
         counts.add(FURTHER_SLOT, slots - 1)
         counts.add(BUNDLED_FLOP, flops)
     return counts.counts
-
-
-def _slots(block: Block) -> float:
-    counts = OperationCounts()
-    counts.add_block(operations(block), 1)
-    return counts.slots()
 
 
 def functions(assembly: str) -> dict[str, FunctionCode]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions, untranslated_functions
-from simulator.codelets.compiled.counted_costs import counted_name, is_translated, plain_assembly
+from simulator.codelets.compiled.counted_objects import counted_name, is_translated, plain_assembly
 from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached_description
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.source import CompilationFailed

@@ -7,50 +7,30 @@ zeros; vertex state as it is; figures are guesses.
 from __future__ import annotations
 
 import functools
-import json
 import math
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from simulator.arrays import Int64Array, UInt64Array
 from simulator.base.errors import application_runtime_error
 from simulator.base.quarter import QuarterMetadata
 from simulator.base.types import QUARTER, numpy_type
-from simulator.codelets.compiled.assembly import instrumented, operations
-from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached, cached_description, compiler
-from simulator.codelets.compiled.linking import Program, linked
+from simulator.codelets.compiled.counted_objects import WithObjects, counted_object, is_translated
+from simulator.codelets.compiled.cycle_counter import needs_slots
+from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.session import Session
-from simulator.codelets.compiled.source import Preprocessed
-from simulator.codelets.compiled.unit import Unit, called_symbol, compile_text
+from simulator.codelets.compiled.unit import called_symbol
 from simulator.codelets.count_run import ENTRY, Figures
 from simulator.codelets.counted_costs import costs_by_counting
 from simulator.codelets.counted_functions import NotCountableError
-from simulator.graph.vertices import CompiledClass, CostFunction, FieldSpec, metadata_field
+from simulator.graph.vertices import CompiledClass, CostFunction, FieldSpec, VertexKind, metadata_field
 from simulator.machine.cycles.rounding import WORKERS
-from simulator.machine.instructions import OperationCounts
+from simulator.machine.instructions import PARTS, OperationCounts
 
-#: Flags before the user's, and after them: one instruction for one operation, and room for counters.
-_BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
-_AFTER = (
-    "-S",
-    "-g0",
-    "-fno-tree-vectorize",
-    "-fno-tree-slp-vectorize",
-    "-fno-tree-loop-distribute-patterns",
-    "-fno-unroll-loops",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fno-asynchronous-unwind-tables",
-    "-fno-stack-protector",
-)
-_AFTER_ON_X86 = ("-fcf-protection=none", "-mno-red-zone")
-#: Part of the names of cached files; goes up when `operations` counts otherwise.
-RULES = 3
 #: Seconds that a counted vertex may take.
 _PATIENCE = 5.0
 
@@ -104,6 +84,13 @@ def _figures(
     return Figures(slots if kind == "worker" else WORKERS * slots, flops, longest.text())
 
 
+def cycles_of_parts(parts: UInt64Array, kind: VertexKind) -> Int64Array:
+    """Cycles of vertices, as BlockCosts has them, from the parts of issue slots that they counted. Those of a
+    MultiVertex are of its longest worker."""
+    slots = -(-parts.astype(np.int64) // PARTS) + ENTRY
+    return np.asarray(slots if kind == "worker" else WORKERS * slots, np.int64)
+
+
 def _made_up(spec: FieldSpec, sizes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], fill: int) -> Any:
     if spec.kind == "value":
         return values.get(spec.name)
@@ -125,11 +112,12 @@ class _CountedProgram:
             raise NotCountableError(f"is compiled for {platform.machine()}, whose instructions have no table")
         self.blocks: list[dict[str, int]] = []
         objects = []
+        with_slots = needs_slots(program)
         for unit in program.units:
-            object_, blocks = counted_object(unit, unit.text(), "counted")
+            object_, blocks = counted_object(unit, with_slots)
             self.blocks += blocks
             objects.append(object_)
-        self._session = Session(_Linked(program.units, program.external, tuple(objects)), limit=_PATIENCE)
+        self._session = Session(WithObjects(program.units, program.external, tuple(objects)), limit=_PATIENCE)
 
     def run(self, class_: CompiledClass, given: SimpleNamespace, workers: tuple[int, int]) -> OperationCounts:
         """Count one vertex, or some workers of it."""
@@ -148,75 +136,6 @@ class _CountedProgram:
         self._session.close()
 
 
-@dataclass(frozen=True)
-class _Linked(Program):
-    """The same units, with other object files."""
-
-    objects: tuple[Path, ...] = ()
-
-    def path(self) -> Path:
-        return linked(self.objects, self.external)
-
-
 @functools.lru_cache(maxsize=8)
 def _counted_program(program: Program) -> _CountedProgram:
     return _CountedProgram(program)
-
-
-def counted_object(unit: Unit, text: str, what: str) -> tuple[Path, list[dict[str, int]]]:
-    """The object file of a unit's text with counters, and the operations of each block. `what`: names the text in the
-    cache."""
-    name = counted_name(unit, what)
-    try:
-        assembly, blocks = cached_description(f"{name}.json", lambda path: _describe(unit, text, path), _read)
-    except DamagedCacheError as error:
-        raise NotCountableError("has a count that comes back damaged from the cache of compiled codelets") from error
-
-    def make(path: Path) -> None:
-        given = path.with_suffix(".s")
-        given.write_text(assembly)
-        code, messages = compiler().run(["-c", str(given), "-o", str(path)])
-        if code != 0:
-            raise NotCountableError(f"cannot be assembled with counters ({messages.strip()[:200]})")
-
-    return cached(f"{name}.o", make), blocks
-
-
-def _read(description: Any) -> tuple[str, list[dict[str, int]]]:
-    assembly, blocks = description["assembly"], description["blocks"]
-    if not isinstance(assembly, str):
-        raise TypeError
-    return assembly, [dict(block) for block in blocks]
-
-
-def _describe(unit: Unit, text: str, path: Path) -> None:
-    assembly, blocks = instrumented(plain_assembly(unit.source, text, path), unit.key)
-    path.write_text(json.dumps({"assembly": assembly, "blocks": [operations(block) for block in blocks]}))
-
-
-def plain_assembly(source: Preprocessed, text: str, beside: Path) -> str:
-    """The assembly of a text of this source, an instruction for an operation. `beside`: a file in a scratch folder."""
-    made = beside.with_suffix(".s")
-    after = (*_AFTER, *(_AFTER_ON_X86 if is_translated() else ()), *(("-mf16c",) if _converts_halves() else ()))
-    compile_text(source, text, made, _BEFORE[source.language], after)
-    return made.read_text()
-
-
-def is_translated() -> bool:
-    """Whether `simulator.codelets.compiled.assembly` knows this processor's instructions."""
-    return platform.machine() in ("x86_64", "AMD64")
-
-
-def counted_name(unit: Unit, what: str) -> str:
-    """The name in the cache of something counted in a unit's assembly on this processor."""
-    what = what if is_translated() else f"{what}.{platform.machine()}."
-    return f"{unit.key}.{'half.' if _converts_halves() else ''}{what}{RULES}"
-
-
-@functools.cache
-def _converts_halves() -> bool:
-    """Whether this x86-64 has an instruction that converts halves; calls instead would count as work."""
-    try:
-        return " f16c" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False

@@ -14,7 +14,8 @@ from simulator.base.types import CodeletFileType
 from simulator.codelets.compiled.constraints import constrained
 from simulator.codelets.compiled.counted_code import counted_code
 from simulator.codelets.compiled.counted_costs import counted_costs
-from simulator.codelets.compiled.cycle_counter import timed, with_cycle_counter
+from simulator.codelets.compiled.counted_objects import counting_program
+from simulator.codelets.compiled.cycle_counter import with_cycle_counter
 from simulator.codelets.compiled.ipu_path import compiled_path, split_ipu_path
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.objects import read_object
@@ -170,12 +171,14 @@ def library_of(store: GraphStore) -> CodeletLibrary:
     return store.codelets
 
 
-def linked_codelets(store: GraphStore) -> Program | None:
-    """The program of a graph's compiled codelets, None when no vertex is one of them. Raises link_error."""
+def linked_codelets(store: GraphStore, counting: bool = False) -> Program | None:
+    """The program of a graph's compiled codelets, None when no vertex is one of them. `counting`: with vertices that
+    count their slots, where that is possible. Raises link_error."""
     used = [block.type.compiled for block in store.settled_blocks if block.type.compiled is not None and len(block)]
     if not used:
         return None
     external = {called_symbol(class_): class_.symbol for class_ in used if class_.symbol}
-    program = timed(library_of(store).program(external))
+    program = library_of(store).program(external)
+    program = counting_program(program) if counting else program
     program.path()
     return program

@@ -22,6 +22,7 @@ class Program:
 
     units: tuple[Unit, ...]
     external: tuple[tuple[str, str], ...] = ()  #: (function that an entry calls, function that it stands for)
+    counts: ClassVar[bool] = False  #: its vertices count their issue slots
     timed: ClassVar[bool] = False  #: whether its codelets read the cycle counter
 
     def path(self) -> Path:

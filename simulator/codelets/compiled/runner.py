@@ -29,7 +29,7 @@ from simulator.codelets.float_state import current
 from simulator.graph.vertices import CompiledClass
 from simulator.machine.cycles.rounding import WORKERS
 
-_REQUEST = struct.Struct("=7Q4I")
+_REQUEST = struct.Struct("=8Q4I")
 _REPLY = struct.Struct("=2Q")
 _PRINTED = struct.Struct("=Q2I")
 _POSITION = np.dtype([("vertex", "u8"), ("worker", "u4"), ("result", "u4")])
@@ -138,14 +138,16 @@ class Runner:
         counters: int = 0,
         tiles: int = 0,
         begins: int = 0,
+        slots: int = 0,
     ) -> bool:
         """Run vertices [first, last) of a class, of the row at address `state`; whether all of them returned true.
 
         `counters`: an address that the counters of this run are copied to, 0 for none. `tiles`: where the numbers of
         the vertices' tiles are (4 bytes each), 0 = all on tile 0. `begins`: where the tile cycles are at which they
-        begin (8 bytes each), 0 = all at 0. Raises application_runtime_error naming the vertex when the process dies or
+        begin (8 bytes each), 0 = all at 0. `slots`: where a counting program stores the parts of issue slots of each
+        vertex (8 bytes each), 0 = nowhere. Raises application_runtime_error naming the vertex when the process dies or
         a vertex takes too long."""
-        places = (self.entries[class_.entry], state, *vertices, counters, tiles, begins)
+        places = (self.entries[class_.entry], state, *vertices, counters, tiles, begins, slots)
         has_workers = class_.layout.kind == "multi"
         request = _REQUEST.pack(*places, *workers, current().word(), has_workers)
         try:

@@ -22,7 +22,8 @@ class Session:
     seconds that a vertex may take, None = `runner.seconds_allowed`."""
 
     def __init__(self, program: Program, arena: SharedBytes | None = None, limit: float | None = None) -> None:
-        self._path, self.timed = program.path(), program.timed
+        self._path = program.path()
+        self.counts, self.timed = program.counts, program.timed
         self.lock = threading.Lock()
         self._limit = limit
         self._segments = [SharedBytes(1) if arena is None else arena]
@@ -31,6 +32,7 @@ class Session:
         self._runner: Runner | None = None
         self.starts = 0  #: how often a process was started; addresses hold for one start
         self.agreed = True  #: whether the last vertex of `run_one` returned true
+        self.parts = 0  #: of issue slots that it counted
 
     def reserve(self, size: int) -> tuple[int, int]:
         """(segment, offset) of `size` bytes, which are allocated with the next run."""
@@ -80,6 +82,8 @@ class Session:
         back what it wrote. Returns the counters, empty unless `counted`."""
         copies, pointers, values = _Copies(), {}, {}
         tile_at, begin_at = copies.add(np.array([tile], np.uint32), False), copies.add(np.array([begin]), False)
+        parts = np.zeros(1, np.uint64)
+        parts_at = copies.add(parts, True) if self.counts else 0
         for field in class_.layout.fields:
             spec: FieldSpec = field.spec
             value: Any = getattr(given, field.spec.name, None)
@@ -101,8 +105,12 @@ class Session:
         copies.fill(memory[rows.bytes :])
         counters = rows.bytes + copies.size if counted else 0
         at, own = base + counters if counted else 0, base + rows.bytes
-        self.agreed = runner.run(class_, base, (0, 1), place, printer, workers, at, own + tile_at, own + begin_at)
+        slots = own + parts_at if self.counts else 0
+        self.agreed = runner.run(
+            class_, base, (0, 1), place, printer, workers, at, own + tile_at, own + begin_at, slots
+        )
         copies.back(memory[rows.bytes :])
+        self.parts = int(parts[0])
         return memory[counters : counters + 8 * runner.counters].view(np.uint64).copy() if counted else np.empty(0)
 
     def _counter_bytes(self, counted: bool) -> int:

@@ -27,7 +27,7 @@ struct named_entry {
   entry run;
 };
 struct request {
-  uint64_t entry, state, first, last, counters, tiles, begins;
+  uint64_t entry, state, first, last, counters, tiles, begins, slots;
   uint32_t first_worker, last_worker, float_flags, has_workers;
 };
 /* Bits of float_flags, as simulator.codelets.float_state has them. */
@@ -43,7 +43,6 @@ extern struct named_entry __start_popvision_entries[] __attribute__((weak));
 extern struct named_entry __stop_popvision_entries[] __attribute__((weak));
 extern uint64_t __start_popvision_counts[] __attribute__((weak));
 extern uint64_t __stop_popvision_counts[] __attribute__((weak));
-extern double __start_popvision_cycles[] __attribute__((weak));
 
 extern int popvision_nan_on_overflow; /* half.c */
 
@@ -72,19 +71,20 @@ static void put(int descriptor, const void *data, size_t size) {
 /* The tile of the vertex that runs: __builtin_ipu_get_tile_id of ipu_builtins.h. */
 unsigned popvision_tile(void) { return tiles ? tiles[position->vertex] : 0; }
 
-/* Tile cycles of all blocks that ran since the request. */
-static double cycles_so_far(void) {
-  double cycles = 0;
-  size_t blocks = (size_t)(__stop_popvision_counts - __start_popvision_counts);
-  for (size_t i = 0; i < blocks; ++i) cycles += (double)__start_popvision_counts[i] * __start_popvision_cycles[i];
-  return cycles;
-}
+/* Codelets that count add the issue slots of each basic block, in parts, to a register (slot_counting.py). */
+enum { PARTS = 2, WORKERS = 6 }; /* of simulator.machine */
+#ifdef __x86_64__
+register uint64_t counted_parts asm("r15");
+#else
+static uint64_t counted_parts;
+#endif
 
-/* The tile's counter: the cycle at which the vertex begins, and those of its blocks since then. */
-static double before_vertex;
-void popvision_vertex_begins(void) { before_vertex = cycles_so_far(); }
+/* The tile's counter: the cycle at which the vertex begins, and those of its blocks since then: a worker issues every
+   sixth cycle. */
+static uint64_t parts_before;
+void popvision_vertex_begins(void) { parts_before = counted_parts; }
 static uint64_t cycle_counter(void) {
-  return (begins ? begins[position->vertex] : 0) + (uint64_t)(cycles_so_far() - before_vertex);
+  return (begins ? begins[position->vertex] : 0) + (counted_parts - parts_before) * WORKERS / PARTS;
 }
 unsigned popvision_ipu_get_scount_l(void) { return (unsigned)cycle_counter(); }
 unsigned popvision_ipu_get_scount_u(void) { return (unsigned)(cycle_counter() >> 32); }
@@ -103,25 +103,48 @@ unsigned popvision_worker(void) {
 void popvision_run_all(void (*code)(void *, unsigned), void *vertex) {
   size_t blocks = (size_t)(__stop_popvision_counts - __start_popvision_counts), bytes = blocks * sizeof(uint64_t);
   uint64_t *before = malloc(bytes + 1), *longest = malloc(bytes + 1), others = has_workers, own = position->worker;
-  double most = -1;
+  uint64_t start = counted_parts, most = start;
   if (before == NULL || longest == NULL) abort();
   if (blocks) memcpy(before, __start_popvision_counts, bytes);
   has_workers = 1;
-  for (unsigned worker = 0; worker < 6; ++worker) {
+  for (unsigned worker = 0; worker < WORKERS; ++worker) {
     if (blocks) memcpy(__start_popvision_counts, before, bytes);
     position->worker = worker;
+    counted_parts = start;
     code(vertex, worker);
-    double cycles = cycles_so_far();
-    if (blocks && cycles > most) {
-      most = cycles;
-      memcpy(longest, __start_popvision_counts, bytes);
+    if (worker == 0 || counted_parts > most) {
+      most = counted_parts;
+      if (blocks) memcpy(longest, __start_popvision_counts, bytes);
     }
   }
   if (blocks) memcpy(__start_popvision_counts, longest, bytes);
+  counted_parts = most;
   has_workers = (uint32_t)others;
   position->worker = (unsigned)own;
   free(before);
   free(longest);
+}
+
+static uint64_t parts_of(entry run, char *state, uint64_t vertex, uint32_t first_worker, uint32_t last_worker) {
+  counted_parts = 0;
+  run(state, vertex, vertex + 1, first_worker, last_worker, position);
+  return counted_parts;
+}
+
+/* Run vertices one by one and store the parts of each; of a MultiVertex those of its longest worker. */
+static void run_counting(const struct request *request, entry run) {
+  char *state = (char *)(uintptr_t)request->state;
+  uint64_t *parts = (uint64_t *)(uintptr_t)request->slots;
+  uint32_t first = request->first_worker, last = request->last_worker;
+  for (uint64_t vertex = request->first; vertex < request->last; ++vertex) {
+    uint64_t most = 0;
+    if (!has_workers) most = parts_of(run, state, vertex, first, last);
+    for (uint32_t worker = first; has_workers && worker < last; ++worker) {
+      uint64_t its = parts_of(run, state, vertex, worker, worker + 1);
+      if (its > most) most = its;
+    }
+    parts[vertex] = most;
+  }
 }
 
 /* Output of codelets: (vertex, worker, length), text. */
@@ -298,12 +321,16 @@ int main(int count, char **argument) {
     position->result = 1;
     tiles = (const uint32_t *)(uintptr_t)request.tiles;
     begins = (const uint64_t *)(uintptr_t)request.begins;
-    before_vertex = 0;
+    counted_parts = parts_before = 0;
     has_workers = request.has_workers;
     apply_float_flags(request.float_flags);
-    memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
-    __start_popvision_entries[request.entry].run((char *)(uintptr_t)request.state, request.first, request.last,
-                                                 request.first_worker, request.last_worker, position);
+    if (request.counters) memset(__start_popvision_counts, 0, counters * sizeof(uint64_t));
+    entry run = __start_popvision_entries[request.entry].run;
+    if (request.slots)
+      run_counting(&request, run);
+    else
+      run((char *)(uintptr_t)request.state, request.first, request.last, request.first_worker, request.last_worker,
+          position);
     if (request.counters)
       memcpy((void *)(uintptr_t)request.counters, __start_popvision_counts, counters * sizeof(uint64_t));
     struct reply reply = {printed, position->result};

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from popvision import pvti
 from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, CostTerm, VertexLanes
@@ -20,8 +18,10 @@ from simulator.arrays import Int64Array, UInt8Array
 from simulator.base.options.compile import CompileSettings
 from simulator.base.target import Target
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
+from simulator.compiler.cost.counted_sets import CountedSet, counted_set
 from simulator.compiler.cost.external_exchange import external_terms
-from simulator.compiler.cost.workers import schedule, shuffled_workers
+from simulator.compiler.cost.tile_columns import Columns, by_tile, of_rows, sums_by_tile, wall_cycles
+from simulator.compiler.cost.workers import shuffled_workers
 from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.machine import Machine, machine_of
@@ -29,14 +29,8 @@ from simulator.compiler.threads import on_threads
 from simulator.graph import program as programs
 from simulator.graph.program import Program
 from simulator.graph.store import GraphStore
-from simulator.graph.vertices import BlockCosts, VertexBlock, segment_sums
+from simulator.graph.vertices import BlockCosts, VertexBlock
 from simulator.machine import footprint, launch, local_copy
-
-T = TypeVar("T", bound=np.generic)
-
-
-#: VertexLanes.worker of vertices that do not run on one worker.
-NO_WORKER = 255
 
 
 @dataclass
@@ -48,6 +42,7 @@ class ComputeEstimate:
     vertices: list[ComputeSetVertices] = field(default_factory=list)
     lanes: list[VertexLanes] = field(default_factory=list)
     copies: list[local_copy.CopiesOfType] = field(default_factory=list)  #: of a local copy
+    counted: CountedSet | None = None  #: on hardware, where vertices count what they take
     #: the cost terms of a tile; those that begin with "+ " add up to its wall cycles
     explain: Callable[[int], list[CostTerm]] = field(default=lambda tile: [], repr=False)
 
@@ -55,17 +50,6 @@ class ComputeEstimate:
     def terms(self) -> list[CostTerm]:
         """The cost terms of the busiest tile."""
         return self.explain(int(self.cycles.argmax())) if len(self.cycles) else []
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Vertices of all blocks, sorted by tile, then block. Tile t has rows `offsets[t]:offsets[t + 1]`, of which
-    `count[b, t]` belong to block b."""
-
-    count: Int64Array
-    offsets: Int64Array
-    cycles: Int64Array
-    sums: list[Int64Array]  #: cycles of each block per tile
 
 
 def estimate_compute_set(
@@ -76,28 +60,23 @@ def estimate_compute_set(
     if not blocks:
         return ComputeEstimate(np.zeros(machine.tiles, np.int64))
     costed = [_cost(block, types[block.type.name], machine) for block in blocks]
-    columns = _by_tile(costed, machine.tiles)
-    wall = np.zeros(machine.tiles, np.int64)
-    on_worker = np.array([c.kind == "worker" for c in costed])
-    worker = np.full(len(columns.cycles), NO_WORKER, np.uint8)
-    if on_worker.any():
-        mine = slice(None) if on_worker.all() else _of_rows(on_worker, columns)
-        per_tile = columns.count[on_worker].sum(axis=0)
-        offsets = np.concatenate([[0], np.cumsum(per_tile)])
-        contexts = 1 if serialised else footprint.WORKERS
-        worker[mine], longest = schedule(columns.cycles[mine], offsets, contexts)
-        wall += footprint.WORKERS * longest
-        if machine.hardware:
-            wall[per_tile > 0] += launch.WORKERS
-    for c, count, spent in zip(costed, columns.count, columns.sums, strict=True):
-        if c.kind != "worker":
-            wall += spent
-            if c.launch is not None:
-                wall += _sums(c.launch, count)
+    columns = by_tile([(c.tile, c.cycles) for c in costed], machine.tiles)
+    contexts = 1 if serialised else footprint.WORKERS
+    kinds = [c.kind for c in costed]
+    vertices, worker = wall_cycles(kinds, columns, contexts)
+    wall = vertices.copy()
+    if machine.hardware and "worker" in kinds:
+        on_worker = np.array([kind == "worker" for kind in kinds])
+        wall[columns.count[on_worker].sum(axis=0) > 0] += launch.WORKERS
+    for c, count in zip(costed, columns.count, strict=True):
+        if c.kind != "worker" and c.launch is not None:
+            wall += sums_by_tile(c.launch, count)
     before = external_terms(index, blocks, machine)
     for tile, terms in before.items():
         wall[tile] += int(sum(term.value for term in terms if term.term.startswith("+ ")))
     estimate = ComputeEstimate(wall, _total_flops(costed))
+    if machine.hardware:
+        estimate.counted = counted_set(costed, contexts, wall - vertices)
     estimate.lanes = _lanes(index, costed, columns, worker, machine)
     estimate.vertices = _by_type(index, costed, columns, machine)
     estimate.explain = lambda tile: [
@@ -160,43 +139,6 @@ def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
     return CostedBlock(block, type_, kind, tile, cycles, started, flops, costs.provenance, costs.source, own, order)
 
 
-def _by_tile(costed: list[CostedBlock], tiles: int) -> _Columns:
-    borders = np.arange(tiles + 1)
-    if len(costed) == 1 and len(costed[0].tile) == tiles and np.array_equal(costed[0].tile, borders[:-1]):
-        # One vertex on each tile needs no search and no sum.
-        return _Columns(np.ones((1, tiles), np.int64), borders, costed[0].cycles, [costed[0].cycles])
-    starts = [np.searchsorted(c.tile, borders) for c in costed]
-    count = np.stack([np.diff(start) for start in starts])
-    sums = [_sums(c.cycles, mine) for c, mine in zip(costed, count, strict=True)]
-    if len(costed) == 1:
-        return _Columns(count, starts[0], costed[0].cycles, sums)
-    offsets = np.sum(starts, axis=0)
-    cycles = np.empty(int(offsets[-1]), np.int64)
-    before = offsets[:-1].copy()
-    for c, mine, start in zip(costed, count, starts, strict=True):
-        # A block's vertices of a tile are adjacent both in the block and in the columns.
-        cycles[np.repeat(before - start[:-1], mine) + np.arange(len(c.cycles))] = c.cycles
-        before += mine
-    return _Columns(count, offsets, cycles, sums)
-
-
-def _of_rows(of_block: npt.NDArray[T], columns: _Columns) -> npt.NDArray[T]:
-    """Repeat a value per block for each row."""
-    if len(of_block) == 1:
-        return np.full(len(columns.cycles), of_block[0])
-    return np.repeat(np.tile(of_block, columns.count.shape[1]), columns.count.T.reshape(-1))
-
-
-def _sums(values: Int64Array, count: Int64Array) -> Int64Array:
-    """Sums per tile of values sorted by tile, `count` of each."""
-    busy = np.flatnonzero(count)
-    if len(busy) == len(values):
-        sums = np.zeros(len(count), np.int64)
-        sums[busy] = values
-        return sums
-    return segment_sums(values, np.concatenate([[0], np.cumsum(count)]))
-
-
 def _total_flops(costed: list[CostedBlock]) -> int:
     """Operations of all blocks, -1 where one of them is unknown."""
     totals = [c.total_flops for c in costed]
@@ -204,9 +146,9 @@ def _total_flops(costed: list[CostedBlock]) -> int:
 
 
 def _lanes(
-    index: int, costed: list[CostedBlock], columns: _Columns, worker: UInt8Array, machine: Machine
+    index: int, costed: list[CostedBlock], columns: Columns, worker: UInt8Array, machine: Machine
 ) -> list[VertexLanes]:
-    type_of = _of_rows(np.array([c.type for c in costed], np.uint32), columns)
+    type_of = of_rows(np.array([c.type for c in costed], np.uint32), columns)
     lanes = []
     for ipu in range(machine.num_ipus):
         tiles = machine.tiles_of(ipu)
@@ -218,7 +160,7 @@ def _lanes(
     return lanes
 
 
-def _by_type(index: int, costed: list[CostedBlock], columns: _Columns, machine: Machine) -> list[ComputeSetVertices]:
+def _by_type(index: int, costed: list[CostedBlock], columns: Columns, machine: Machine) -> list[ComputeSetVertices]:
     """One row per type and IPU, with the weakest provenance of the type's blocks."""
     rows = []
     for type_ in dict.fromkeys(c.type for c in costed):
@@ -245,7 +187,7 @@ def _flops_on(costed: list[CostedBlock], tiles: slice, machine: Machine) -> int:
     )
 
 
-def _rows_of_tile(columns: _Columns, worker: UInt8Array, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
+def _rows_of_tile(columns: Columns, worker: UInt8Array, tile: int) -> tuple[int, list[tuple[int, int, int]]]:
     """(tile, [(block, row in the block's columns, worker)]) in the order in which the tile runs them."""
     found = []
     row = int(columns.offsets[tile])

@@ -62,10 +62,12 @@ def _with_counters(estimate: ComputeEstimate, index: int, level: str, machine: M
     def explain(tile: int) -> list[CostTerm]:
         if not reads[tile]:
             return estimate.explain(tile)
-        reading = CostTerm(name, counters.TERM, counters.PAIR_CYCLES * int(reads[tile]), counters.SOURCE)
-        return [*estimate.explain(tile), reading]
+        term = CostTerm(name, counters.TERM, counters.PAIR_CYCLES * int(reads[tile]), counters.SOURCE)
+        return [*estimate.explain(tile), term]
 
-    return replace(estimate, cycles=estimate.cycles + counters.PAIR_CYCLES * reads, explain=explain)
+    reading = counters.PAIR_CYCLES * reads
+    counted = None if estimate.counted is None else estimate.counted.with_more(reading)
+    return replace(estimate, cycles=estimate.cycles + reading, counted=counted, explain=explain)
 
 
 def add_external_counters(table: ProgramTable, settings: CompileSettings, machine: Machine) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from simulator.graph.program import Program
+from simulator.graph.program import Execute, LibraryGroup, Program
 
 
 class Place(NamedTuple):
@@ -48,3 +48,16 @@ def all_programs(roots: Iterable[Program]) -> list[Program]:
             found[id(program)] = program
             waiting += reversed(program.nested())
     return list(found.values())
+
+
+def executed_sets(roots: Iterable[Program]) -> set[int]:
+    """Compute sets that run vertex by vertex, not within a kernel."""
+    found: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        program = waiting.pop()
+        if isinstance(program, Execute):
+            found.add(program.compute_set)
+        elif not isinstance(program, LibraryGroup):
+            waiting += program.nested()
+    return found

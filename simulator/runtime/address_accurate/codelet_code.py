@@ -18,12 +18,14 @@ VertexPlace = tuple[VertexPlaces, int, int]
 
 
 class CodeletCode:
-    """Makes compute functions. `side` receives the output of compiled codelets."""
+    """Makes compute functions. `side` receives the output of compiled codelets. `parts` grows by what each vertex of a
+    counting program took."""
 
     def __init__(self, program: Program | None, side: HostSide) -> None:
         self._session = None if program is None else Session(program)
         self._side = side
         self._begins: dict[int, Int64Array] = {}  #: by the identity of a block's places
+        self.parts: list[int] = []
 
     def compute_function(self, type_: VertexType, place: VertexPlace) -> Callable[[Any], Any]:
         """The `compute` function of one vertex, which writes into its arrays."""
@@ -44,6 +46,8 @@ class CodeletCode:
                 tile=places.tile(row),
                 begin=begin,
             )
+            if session.counts:
+                self.parts.append(session.parts)
             return session.agreed
 
         return compute

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from simulator.compiler.compiled_graph import Arrangements
     from simulator.compiler.ir.program_table import ProgramTable, Work
     from simulator.graph.store import GraphStore
+    from simulator.runtime.values.host_side import HostSide
 
 
 Action = Callable[[], None]
@@ -48,9 +49,10 @@ class Leaves:
         host_side: HostTransfers,
         choosing: Choosing,
         code: CodeletCode,
-        verify: bool,
+        side: HostSide,
+        counted: frozenset[int],
     ) -> None:
-        self._code, self._verify = code, verify
+        self._code, self._side, self._counted = code, side, counted
         self.choosing = choosing
         self._store, self._programs = store, arrangements.programs
         self._table, self._replicas = table, replicas
@@ -151,7 +153,8 @@ class Leaves:
             for block, place in zip(blocks, places, strict=True)
             for vertex in vertices_of(block, read.elements, written.elements, store, self._code, (place, number))
         ]
-        self._on_tile[compute_set] = lambda: self._run(compute_set, vertices)
+        compiled = [len(block) for block in blocks if block.type.compiled is not None and len(block)]
+        self._on_tile[compute_set] = lambda: self._run(compute_set, vertices, compiled)
         if plan.gather >= 0:
             self._on_tile[plan.gather] = self._copying(joined([side.near for side, _ in inputs]))
         if plan.scatter >= 0:
@@ -161,8 +164,15 @@ class Leaves:
         self._add_exchanges(plan.before, sent, plan.packets_before, False)
         self._add_exchanges(plan.after, [s for _, s, _ in outputs], plan.packets_after, False)
 
-    def _run(self, compute_set: int, vertices: list[Any]) -> None:
-        self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._verify)
+    def _run(self, compute_set: int, vertices: list[Any], compiled: list[int]) -> None:
+        """`compiled`: numbers of vertices of the compiled blocks, which each replica runs in order."""
+        parts = self._code.parts
+        parts.clear()
+        self._denied[compute_set] = run_vertices(vertices, self._memory, verify=self._side.verify)
+        if compute_set in self._counted:
+            by_block = np.split(np.array(parts, np.uint64), np.cumsum(compiled * len(self._replicas))[:-1])
+            n = len(compiled)
+            self._side.counted(compute_set, [by_block[i : i + n] for i in range(0, len(by_block), n)])
 
     def _agreed(self, program: host.Program | None) -> Action:
         """Write whether every compute() of a compute set returned true."""

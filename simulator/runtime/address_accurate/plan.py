@@ -53,7 +53,7 @@ class AddressPlan:
             for r in range(m.num_replicas)
         ]
         self._size = m.bytes_per_tile * m.device_tiles
-        self._codelets = plan.codelets
+        self._codelets, self._counted = plan.codelets, plan.counted
         self.streams = plan.streams
         self.host_types = plan.host_types
         self.host_copies: dict[tuple[str, str], AddressedTensor] = {
@@ -89,7 +89,16 @@ class AddressPlan:
         choosing = Choosing(self._lowered, self._replicas, memories, side)
         code = CodeletCode(self._codelets, side)
         leaves = Leaves(
-            self._store, self._arrangements, table, self._replicas, memory, host_side, choosing, code, side.verify
+            self._store,
+            self._arrangements,
+            table,
+            self._replicas,
+            memory,
+            host_side,
+            choosing,
+            code,
+            side,
+            self._counted,
         )
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.wrap_lowered)
 

@@ -1,7 +1,8 @@
-"""The modelled time of programs with branches that data choose, from the recorded choices of a run.
+"""The modelled time of programs whose time data decide, from the recorded choices of a run.
 
-Consecutive trips of a loop without inner choices are alike and count as a Repeat. Other trips are memoised by (state,
-choices within the trip).
+A choice is the branch that a program took, from 0 on, or, below 0, the cycles of a compute set whose vertices count
+(`as_choice`). Consecutive trips of a loop without inner choices are alike and count as a Repeat. Other trips are
+memoised by (state, choices within the trip); trips that leave a state as it was, with the same choices, count together.
 """
 
 from __future__ import annotations
@@ -15,19 +16,36 @@ from simulator.runtime.clock.segments import Parts, Segment, State
 CHOOSING = ("If", "Switch", "RepeatWhile")
 
 
+def as_choice(number: int) -> int:
+    """The choice of an execution whose cycles have this number (StepCounts)."""
+    return ~number
+
+
+def number_of(choice: int) -> int:
+    """The number of cycles that a choice below 0 stands for."""
+    return ~choice
+
+
 class DataChoices:
     """Finds data-dependent choices below one branch of the root switch. `function_roots`: row of each called function's
-    body."""
+    body. `counted`: rows of counted compute sets."""
 
-    def __init__(self, table: ProgramTable, function_roots: Mapping[int, int], branch: int) -> None:
+    def __init__(
+        self,
+        table: ProgramTable,
+        function_roots: Mapping[int, int],
+        branch: int,
+        counted: frozenset[int] = frozenset(),
+    ) -> None:
         self._table, self._roots, self._branch = table, function_roots, branch
+        self._counted = counted
         self._known: dict[int, bool] = {}
 
     def in_program(self, row: int) -> bool:
         """True where this program, its descendants or the functions that it calls choose by data."""
         if row not in self._known:
             table = self._table
-            if table.type[row] in CHOOSING:
+            if table.type[row] in CHOOSING or row in self._counted:
                 self._known[row] = True
             elif table.type[row] == "OnEveryTileSwitch":
                 self._known[row] = self.in_program(self._branch)
@@ -40,6 +58,9 @@ class DataChoices:
 
 Running = Callable[[State, Sequence[int]], Segment]
 """Runs programs in order from a state."""
+
+Counted = Callable[[State, int, int], Segment]
+"""Runs a counted compute set from a state: (state, row, number of its cycles)."""
 
 Repeated = Callable[[State, list[int], int], Segment]
 """Runs programs a number of times without choices."""
@@ -60,19 +81,28 @@ class DataDependentTime:
         parts: Callable[[State], Parts],
         running: Running,
         repeated: Repeated,
+        counted: Counted,
         memoised: bool,
     ) -> None:
         self._table, self._data, self._memoised = table, data, memoised
+        self._counted = counted
         self._choices, self._at = choices, 0
         self._parts, self._running, self._repeated = parts, running, repeated
 
     def segment(self, state: State, row: int) -> Segment:
-        """Run an If, a Switch, a RepeatWhile, or a Repeat that contains one."""
+        """Run an If, a Switch, a RepeatWhile, a counted compute set, or a Repeat that contains one."""
         type_, below = self._table.type[row], self._table.children[row]
+        if type_ == "OnTileExecute":
+            return self._execution(state, row)
         parts = self._parts(state)
         if type_ == "Repeat":
-            for _ in range(self._table.repeat_count[row]):
-                parts.add(self._trip(parts.state, row, below))
+            left = self._table.repeat_count[row]
+            while left:
+                begin, before = self._at, parts.state
+                trip = self._trip(before, row, below)
+                alike = self._alike(begin, left) if trip.state is before and self._keeps(self._at - begin) else 1
+                parts.add_times(trip, alike) if alike > 1 else parts.add(trip)
+                left -= alike
         elif type_ == "RepeatWhile":
             self._while(parts, row, below)
         else:
@@ -95,9 +125,33 @@ class DataDependentTime:
         begin = self._at
         segment = self._running(state, rows)
         path = tuple(self._choices[begin : self._at])
-        if self._memoised and len(path) <= _LONGEST_TRIP:
+        if self._keeps(len(path)):
             state.ways.setdefault(loop, {}).setdefault(len(path), {})[path] = segment
         return segment
+
+    def _keeps(self, choices: int) -> bool:
+        """Whether a trip with so many choices is memoised."""
+        return self._memoised and choices <= _LONGEST_TRIP
+
+    def _alike(self, begin: int, most: int) -> int:
+        """The number of trips, at most `most`, whose choices equal those from `begin` on; they are taken."""
+        length = self._at - begin
+        path, trips = self._choices[begin : self._at], 1
+        while trips < most and self._choices[self._at : self._at + length] == path:
+            trips += 1
+            self._at += length
+        return trips
+
+    def _execution(self, state: State, row: int) -> Segment:
+        """A counted compute set with the cycles of its next execution."""
+        choice = self._next()
+        ways = state.ways.setdefault(row, {}).setdefault(1, {})
+        known = ways.get((choice,)) if self._memoised else None
+        if known is None:
+            known = self._counted(state, row, number_of(choice))
+            if self._memoised:
+                ways[choice,] = known
+        return known
 
     def _while(self, parts: Parts, loop: int, below: list[int]) -> None:
         """The last child is the body, those before it compute the condition."""

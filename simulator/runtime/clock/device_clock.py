@@ -3,8 +3,8 @@
 Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier aligns clocks, and
 the waiting counts as the barrier's. So on every tile a step starts where the one before ended. The clocks, less the
 smallest, are a *state*. The effect of a program on a state never changes, so it is memoised by (state, program): a loop
-in steady state is recognised after one trip and costs nothing further. Of data only the choices of a run matter.
-Nothing depends on the host, unless measured times are given.
+in steady state is recognised after one trip and costs nothing further. Of data only the choices of a run matter, and
+what compute sets whose vertices count took in it. Nothing depends on the host, unless measured times are given.
 
 Without barriers the clocks drift apart and every step is new. Two caps bound time and memory: MAX_STEPS steps of a run,
 and MAX_ARRAYS distinct arrays. Beyond a cap steps are not recorded and the record is marked truncated; the length of
@@ -33,6 +33,7 @@ from simulator.runtime.clock.host_queue import NEVER, HostQueue, Ready, fifo_of,
 from simulator.runtime.clock.idle_tiles import carried, owed_by, put_back
 from simulator.runtime.clock.measured_times import MeasuredTimes
 from simulator.runtime.clock.segments import Parts, RunTime, Segment, State, finished
+from simulator.runtime.clock.step_counts import StepCounts
 
 #: Steps recorded of one run.
 MAX_STEPS = 4_000_000
@@ -46,6 +47,10 @@ _MAX_STATE_BYTES = 64 << 20
 _LONGEST_WAY = 1000
 #: Trips of a loop among which a recurring state is searched.
 _LONGEST_PERIOD = 256
+
+
+Way = tuple[int, tuple[int, ...], frozenset[str]]
+"""What a run's time follows from: (branch, choices, streams of which nothing is prefetched yet)"""
 
 
 class Buffering(NamedTuple):
@@ -64,7 +69,8 @@ class DeviceClock:
     """Runs branches of the root switch in modelled time.
 
     `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time of its own.
-    They hold for every replica; clocks are those of all tiles of the device."""
+    They hold for every replica; clocks are those of all tiles of the device. `counts`: cycles of counted compute sets,
+    instead of those."""
 
     def __init__(
         self,
@@ -75,8 +81,15 @@ class DeviceClock:
         max_steps: int = MAX_STEPS,
         max_arrays: int = MAX_ARRAYS,
         blocks: BlockRecording | None = None,
+        counts: StepCounts | None = None,
     ) -> None:
         self._table = table
+        self._counts = counts
+        types = enumerate(zip(table.type, table.compute_set, strict=True))
+        #: rows of counted compute sets
+        self._counted = frozenset(
+            row for row, (type_, set_) in types if counts and type_ == "OnTileExecute" and set_ in counts.sets
+        )
         self._cycles = cycles
         self._functions = function_roots
         self._machine = machine
@@ -109,30 +122,39 @@ class DeviceClock:
             self._clear_caches()
             self._depths, self._late = dict(buffering.depths), late
         way = branch, tuple(choices), buffering.cold
+        counts = any(choice < 0 for choice in choices)
         if measured is None and way in self._runs:
             return self._runs[way]
         if len(self._arrays) >= self._max_arrays:
             self._clear_caches()
         self._measured, self._branch = measured, branch
         self.chooses(branch)
-        ways = self._parts, self.run_in_order, self._run_repeated
+        ways = self._parts, self.run_in_order, self._run_repeated, self._counted_step
         self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, measured is None)
         ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in buffering.cold)
         segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
         run = finished(segment, self.patterns, self._machine, repeatable=measured is None)
-        if measured is None and len(choices) <= _LONGEST_WAY:
+        if measured is None and counts:
+            self._runs.pop(self._last_counted.get(branch, way), None)  # others with these counts are not to be expected
+            self._last_counted[branch] = way
+        if measured is None and (counts or len(choices) <= _LONGEST_WAY):
             self._runs[way] = run
         return run
+
+    def forget(self) -> None:
+        """Drop what is memoised, as the numbers of counted cycles became invalid."""
+        self._clear_caches()
 
     def chooses(self, branch: int) -> bool:
         """True where data choose branches below, so that the time is known only after the run."""
         if branch not in self._data:
-            self._data[branch] = DataChoices(self._table, self._functions, branch)
+            self._data[branch] = DataChoices(self._table, self._functions, branch, self._counted)
         return self._data[branch].in_program(branch)
 
     def _clear_caches(self) -> None:
         self.patterns: list[StepOnIpu] = []  #: referred to by segments of the last run
-        self._runs: dict[tuple[int, tuple[int, ...], frozenset[str]], RunTime] = {}
+        self._runs: dict[Way, RunTime] = {}
+        self._last_counted: dict[int, Way] = {}  #: by branch: the last run with counted cycles
         self._states: dict[bytes, State] = {}
         self._arrays: dict[bytes, IntegerArray] = {}
 
@@ -166,7 +188,7 @@ class DeviceClock:
     def _unmarked(self, state: State, row: int, by_data: bool) -> Segment:
         """Run the program in this row from a state, without its marks. `by_data`: it contains choices of data."""
         type_ = self._table.type[row]
-        if by_data and (type_ == "Repeat" or type_ in CHOOSING):
+        if by_data and (type_ == "Repeat" or type_ in CHOOSING or row in self._counted):
             return self._data_dependent.segment(state, row)
         if type_ == "Repeat":
             return self._loop(state, self._table.children[row], self._table.repeat_count[row])
@@ -274,9 +296,21 @@ class DeviceClock:
         elapsed = int(after.min())
         return self._state(after - elapsed, None, later(state.ready, elapsed)), elapsed
 
+    def _counted_step(self, state: State, row: int, number: int) -> Segment:
+        """A counted compute set with the cycles of this number."""
+        assert self._counts is not None
+        return self._spending(state, row, self._counts.cycles(number), state.ready, None)
+
     def _step(self, state: State, row: int) -> Segment:
-        offsets = state.offsets
         spent, ready = self._with_host(state, row)
+        varies = self._table.work[row].stream in self._depths
+        return self._spending(state, row, spent, ready, None if varies else self._cycles[row])
+
+    def _spending(
+        self, state: State, row: int, spent: Int64Array, ready: Ready, estimated: Int64Array | None
+    ) -> Segment:
+        """A step in which tiles spend these cycles. `estimated`: the array of all its executions, of a replica."""
+        offsets = state.offsets
         m = self._machine
         after = offsets + spent
         elapsed = int(after.min())
@@ -288,8 +322,7 @@ class DeviceClock:
             return Segment(np.empty(0, np.int64), none, none, then, elapsed, truncated=True)
         base = np.empty((1, m.device_ipus), np.int64)
         pattern = np.empty((1, m.device_ipus), np.int64)
-        varies = self._table.work[row].stream in self._depths
-        own = self._cycles[row] if state.owed is None and not varies else None
+        own = estimated if state.owed is None else None
         for ipu in range(m.device_ipus):
             part = m.tiles_of(ipu)
             base[0, ipu] = begins[part].min()

@@ -21,8 +21,10 @@ Counts = dict[int, tuple[int, int]]
 
 def branch_record(lowered: LoweredPrograms, program_index: int, choices: Sequence[int] = ()) -> BranchRecord:
     """The record of a run of one program: its loops, its switches with the branches taken, those of functions that it
-    calls, and the switch that chose the program. `choices`: the branches that data chose in the run, in order."""
-    counts = _Counting(lowered, lowered.branches[program_index], iter(choices)).of(0)
+    calls, and the switch that chose the program. `choices`: what data chose in the run, in order; of it
+    the branches count."""
+    branches = (choice for choice in choices if choice >= 0)
+    counts = _Counting(lowered, lowered.branches[program_index], branches).of(0)
     rows = sorted(counts)
     entered, trips = (np.array([counts[row][i] for row in rows], np.int64) for i in (0, 1))
     return BranchRecord(np.array(rows, np.int64), entered, trips)

@@ -6,13 +6,12 @@ rows: gathered before a run and scattered after it, all at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.arrays import AnyArray, BoolArray, Int64Array
+from simulator.arrays import AnyArray, BoolArray, Int64Array, UInt64Array
 from simulator.base import regions
 from simulator.base.types import numpy_type
 from simulator.codelets.compiled.cycle_counter import entered
@@ -53,8 +52,8 @@ class CompiledBlock:
         self._columns = pointers
         self._values = dict(block.values)
 
-    def bind(self, arena: Arena, side: HostSide, denied: list[bool] | None = None) -> Callable[[], None]:
-        """A function that runs all vertices once. `denied` grows where a compute() returns false."""
+    def bind(self, arena: Arena, side: HostSide, denied: list[bool] | None = None) -> BoundBlock:
+        """The block on an arena. `denied` grows where a compute() returns false."""
         session = arena.session
         assert session is not None, "compiled codelets need an arena that their process shares"
         shift = arena.offset
@@ -63,7 +62,7 @@ class CompiledBlock:
             for name, p in self._columns.items()
         }
         rows = Rows(self._class.layout, self._n, columns, self._values)
-        return _Bound(self, arena, session, rows, side, denied).run
+        return BoundBlock(self, arena, session, rows, side, denied)
 
     def _pointers(self, spec: FieldSpec, edges: FieldEdges, items: Int64Array) -> Pointers:
         dtype = numpy_type(spec.type)
@@ -126,8 +125,9 @@ def _in_pieces(items: Int64Array, lengths: Int64Array, ends: Int64Array) -> Bool
     return broken
 
 
-class _Bound:
-    """A block on one arena. Addresses are written after each start of the process."""
+class BoundBlock:
+    """A block on one arena. Addresses are written after each start of the process. `parts`: the parts of issue slots
+    that each vertex took in the last run, in memory that the next run writes again; none where they do not count."""
 
     def __init__(
         self,
@@ -140,12 +140,16 @@ class _Bound:
     ) -> None:
         self._block, self._arena, self._session, self._rows = block, arena, session, rows
         self._side, self._denied = side, denied
-        self._begins = rows.bytes + block._scratch  # rows, vectors of their own, begins where codelets ask, tiles
-        self._tiles = self._begins + (8 * block._n if session.timed else 0)
+        # Rows, vectors of their own, begins where codelets ask, parts where they count, tiles.
+        self._begins = rows.bytes + block._scratch
+        self._parts = self._begins + (8 * block._n if session.timed else 0)
+        self._tiles = self._parts + (8 * block._n if session.counts else 0)
         self._segment, self._begin = session.reserve(self._tiles + 4 * block._n)
         self._filled = 0
+        self.parts: UInt64Array = np.empty(0, np.uint64)
 
     def run(self) -> None:
+        """Run all vertices once."""
         session, block = self._session, self._block
         with session.lock:
             runner = session.ready()
@@ -156,8 +160,10 @@ class _Bound:
                 memory[self._tiles : self._tiles + 4 * block._n].view(np.uint32)[...] = block._places.tiles
                 if session.timed:
                     begins = entered(self._side.vertex_begins(block._places))
-                    memory[self._begins : self._tiles].view(np.int64)[...] = begins
+                    memory[self._begins : self._parts].view(np.int64)[...] = begins
                 self._filled = session.starts
+                if session.counts:
+                    self.parts = memory[self._parts : self._tiles].view(np.uint64)
             scratch = memory[self._rows.bytes : self._rows.bytes + block._scratch]
             for part in block._gathered:
                 scratch.view(part.dtype)[part.places] = self._arena.flat(part.dtype)[part.items]
@@ -169,6 +175,7 @@ class _Bound:
                 self._printed,
                 tiles=base + self._tiles,
                 begins=base + self._begins if session.timed else 0,
+                slots=base + self._parts if session.counts else 0,
             )
             if self._denied is not None and not agreed:
                 self._denied.append(True)

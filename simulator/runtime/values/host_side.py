@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from simulator.arrays import AnyArray, Int64Array
+from simulator.arrays import AnyArray, Int64Array, UInt64Array
 from simulator.codelets.printing import VertexPlaces
 from simulator.compiler.ir.program_visits import Place as ProgramPlace
 from simulator.graph import program as host
@@ -66,6 +66,11 @@ class HostSide(Protocol):
 
     def chose(self, choice: int) -> None:
         """Record the choice of a program; see `simulator.runtime.values.choices`."""
+        ...
+
+    def counted(self, compute_set: int, replicas: Sequence[Sequence[UInt64Array]]) -> None:
+        """Record what the vertices of a counted compute set took: of each replica the parts of issue slots of each
+        block of compiled vertices."""
         ...
 
     def wrap_program(self, place: ProgramPlace, program: host.Program, action: Action) -> Action:

@@ -23,7 +23,7 @@ from simulator.runtime.values import control_steps, transfer_steps
 from simulator.runtime.values.arena import Arena, ArenaLayout, Place, Rows, arenas
 from simulator.runtime.values.choices import decision, ending
 from simulator.runtime.values.common_views import common_views
-from simulator.runtime.values.compiled_vertices import CompiledBlock
+from simulator.runtime.values.compiled_vertices import BoundBlock, CompiledBlock
 from simulator.runtime.values.host_side import Action, HostSide, Leaf, Step
 from simulator.runtime.values.kernels import kernel, traits_of
 from simulator.runtime.values.temporaries import Temporaries, find_temporaries
@@ -35,9 +35,16 @@ if TYPE_CHECKING:
 
 class NumericPlan:
     """All programs and host copies of a graph. `step_by_step`: library operations run compute set by compute set
-    instead of one kernel each."""
+    instead of one kernel each. `counted`: compute sets whose vertices are to count what they take: none where their
+    code cannot."""
 
-    def __init__(self, store: GraphStore, programs: Sequence[host.Program], step_by_step: bool = False) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        programs: Sequence[host.Program],
+        step_by_step: bool = False,
+        counted: frozenset[int] = frozenset(),
+    ) -> None:
         self._step_by_step = step_by_step
         self._visits = ProgramVisits(programs, store.functions)
         self.places: set[ProgramPlace] = set()  #: of programs that run separately, not within a kernel
@@ -46,7 +53,8 @@ class NumericPlan:
         self.layout = ArenaLayout(store, Temporaries() if step_by_step else find_temporaries(store, programs))
         self._store = store
         self._blocks: dict[int, tuple[list[BlockPlan], list[CompiledBlock]]] = {}
-        self.codelets = linked_codelets(store)
+        self.codelets = linked_codelets(store, bool(counted))
+        self.counted = counted if self.codelets is not None and self.codelets.counts else frozenset()
         self._functions: dict[int, Step] = {}
         streams = store.streams
         #: handle -> (elements, type, to the device, the same for all replicas) of user streams
@@ -107,7 +115,7 @@ class NumericPlan:
             case host.Sequence():
                 return _in_order([self._step(p) for p in program.programs])
             case host.Execute():
-                return _each(self._execute(program))
+                return self._execute(program)
             case host.Copy():
                 return self._copy(program)
             case host.CrossReplicaCopy():
@@ -186,22 +194,35 @@ class NumericPlan:
 
         return bind
 
-    def _execute(self, program: host.Execute) -> Leaf:
+    def _execute(self, program: host.Execute) -> Step:
         compute_set = program.compute_set
         if compute_set not in self._blocks:
             self._blocks[compute_set] = self._plans_of(compute_set)
         blocks, compiled = self._blocks[compute_set]
-
         agreed = None if program.consensus is None else self.layout.place(program.consensus)
+        counts = compute_set in self.counted
 
-        def bind(arena: Arena, side: HostSide) -> Action:
+        def bind(arena: Arena, side: HostSide) -> tuple[Action, list[BoundBlock]]:
             denied: list[bool] | None = None if agreed is None else []
             parts = [part for block in blocks for part in block.bind_parts(arena, side.threads, denied)]
-            parts += [block.bind(arena, side, denied) for block in compiled]
+            bound = [block.bind(arena, side, denied) for block in compiled]
+            parts += [block.run for block in bound]
             run = parts[0] if len(parts) == 1 else lambda: side.together(parts)
-            return run if agreed is None or denied is None else _agreed(run, denied, arena, agreed)
+            return run if agreed is None or denied is None else _agreed(run, denied, arena, agreed), bound
 
-        return bind
+        def bind_all(arenas: Sequence[Arena], side: HostSide) -> Action:
+            actions, bound = zip(*(bind(arena, side) for arena in arenas), strict=True)
+            run = _all(list(actions))
+            if not counts:
+                return run
+
+            def run_and_count() -> None:
+                run()
+                side.counted(compute_set, [[block.parts for block in replica] for replica in bound])
+
+            return run_and_count
+
+        return bind_all
 
     def _plans_of(self, compute_set: int) -> tuple[list[BlockPlan], list[CompiledBlock]]:
         """(Python blocks, compiled blocks) of a compute set."""

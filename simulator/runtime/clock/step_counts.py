@@ -1,0 +1,76 @@
+"""What counted compute sets took in a run: the cycles of all tiles of the device, one array for equal ones.
+
+A compute set whose counts equal those of its last execution costs a comparison; others cost a schedule of their
+vertices, and a digest of the result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from simulator.arrays import Int64Array, IntegerArray, UInt64Array
+from simulator.codelets.compiled.counted_costs import cycles_of_parts
+from simulator.compiler.cost.counted_sets import CountedSet
+
+#: Distinct arrays that are kept from run to run.
+_MAX_ARRAYS = 20_000
+
+Parts = Sequence[UInt64Array]
+"""Parts of issue slots of the vertices of each block that counts, of one replica."""
+
+
+class StepCounts:
+    """`sets`: the counted compute sets. Executions are known by the numbers of their cycles, which stay valid until
+    `begin` drops all of them."""
+
+    def __init__(self, sets: Mapping[int, CountedSet]) -> None:
+        self.sets = sets
+        self._clear()
+
+    def begin(self) -> bool:
+        """Begin a run. True where all numbers given so far became invalid, because they are too many."""
+        full = len(self._arrays) >= _MAX_ARRAYS
+        if full:
+            self._clear()
+        return full
+
+    def number(self, compute_set: int, replicas: Sequence[Parts]) -> int:
+        """The number of the cycles of one execution. `replicas`: what the vertices of each replica counted."""
+        last = self._last.get(compute_set)
+        if last is not None and _equal(last[0], replicas):
+            return last[1]
+        counted = self.sets[compute_set]
+        kinds = counted.counting_kinds()
+        cycles = np.concatenate(
+            [
+                counted.cycles_of([cycles_of_parts(p, kind) for p, kind in zip(parts, kinds, strict=True)])
+                for parts in replicas
+            ]
+        )
+        key = hashlib.blake2b(cycles.tobytes(), digest_size=16).digest()
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._arrays)
+            self._arrays.append(cycles.astype(np.int32) if int(cycles.max(initial=0)) < 2**31 else cycles)
+        self._last[compute_set] = [[part.copy() for part in parts] for parts in replicas], number
+        return number
+
+    def cycles(self, number: int) -> Int64Array:
+        """The cycles of each tile of the device."""
+        return self._arrays[number].astype(np.int64)
+
+    def _clear(self) -> None:
+        self._arrays: list[IntegerArray] = []
+        self._numbers: dict[bytes, int] = {}
+        self._last: dict[int, tuple[list[list[UInt64Array]], int]] = {}
+
+
+def _equal(before: Sequence[Parts], after: Sequence[Parts]) -> bool:
+    return all(
+        np.array_equal(one, other)
+        for parts, others in zip(before, after, strict=True)
+        for one, other in zip(parts, others, strict=True)
+    )
