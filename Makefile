@@ -191,7 +191,7 @@ validate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.validate
 	$(BIN)/python -m benchmarks.sensitivity
 
-samples: $(VENV)/.demo
+samples: $(VENV)/.demo cpp
 	$(BIN)/python sample_reports/make_samples.py
 
 pictures: $(VENV)/.dev

@@ -1,7 +1,8 @@
 """Make the reports of this folder again from the programs in examples/: `make samples`.
 
 Each program runs in a child process with all reports on; only the files that the viewer shows are kept. Databases are
-repacked with small pages, because an SQLite page of a small table is mostly empty.
+repacked with small pages, because an SQLite page of a small table is mostly empty. A C++ program is compiled first, with
+g++ and the libraries of `make cpp`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-EXAMPLES = HERE.parent / "examples"
+ROOT = HERE.parent
+EXAMPLES = ROOT / "examples"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ SAMPLES = {
     "replicated_training": Sample(["replicated_training.py", "--epochs", "2"]),
     "out_of_memory": Sample(["out_of_memory.py"], exit_code=1, tiles=368),
     "host_trace": Sample(["host_trace.py"], traced=True),
+    "stream_cpp": Sample(["cpp/stream.cpp", "600"]),
 }
 #: one recorded run of each program suffices
 OPTIONS = {
@@ -57,14 +60,16 @@ def make(name: str, into: Path) -> None:
     sample = SAMPLES[name]
     with tempfile.TemporaryDirectory() as scratch:
         environment = {k: v for k, v in os.environ.items() if k not in ("PVTI_OPTIONS", "POPLAR_ENGINE_OPTIONS")}
-        environment["PYTHONPATH"] = str(HERE.parent)  # this checkout, whatever is installed
+        environment["PYTHONPATH"] = str(ROOT)  # this checkout, whatever is installed
         environment["POPLAR_ENGINE_OPTIONS"] = json.dumps(OPTIONS | {"autoReport.directory": scratch})
         if sample.traced:
             environment["PVTI_OPTIONS"] = json.dumps({"enable": "true", "directory": scratch})
         if sample.tiles:
             environment["POPVISION_TILES"] = str(sample.tiles)
+        program = EXAMPLES / sample.command[0]
+        started = compiled(program, Path(scratch)) if program.suffix == ".cpp" else [sys.executable, str(program)]
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / sample.command[0]), *sample.command[1:]],
+            [*started, *sample.command[1:]],
             env=environment, cwd=scratch, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
         if done.returncode != sample.exit_code:
@@ -78,6 +83,20 @@ def make(name: str, into: Path) -> None:
                 shutil.copy(file, into / f"{name}.pvti")
     for database in [*into.glob("*.pop"), *into.glob("*.pvti")]:
         repack(database)
+
+
+def compiled(program: Path, folder: Path) -> list[str]:
+    """Compile a C++ program as docs/cpp.md says, into a folder; the command that starts it."""
+    libraries = ROOT / "build" / "cpp" / "lib"
+    if not (libraries / "libpoplar.so").exists():
+        raise SystemExit(f"{program.name} needs the libraries of C++ programs, which are not built: make cpp.")
+    target = folder / program.stem
+    folders = [f"-I{ROOT / path}" for path in ("native/include", "simulator/codelets/include")]
+    links = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lpoplar", "-lpopops", "-lpoputil"]
+    done = subprocess.run(["g++", "-std=c++11", "-O2", *folders, str(program), "-o", str(target), *links], check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{program.name} does not compile.")
+    return [str(target)]
 
 
 def repack(database: Path) -> None:

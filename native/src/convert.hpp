@@ -310,6 +310,7 @@ template <> struct Convert<void *> {
 template <> struct Convert<const void *> {
   static py::object to(const void *value) { return pointer_object(value); }
 };
+template <> struct Convert<Flag> : Convert<bool> {};
 template <> struct Convert<Memory> {
   static py::object to(const Memory &value) {
     return checked(PyMemoryView_FromMemory(static_cast<char *>(value.begin), static_cast<Py_ssize_t>(value.size),

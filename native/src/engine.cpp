@@ -4,6 +4,29 @@
 #include <poplar/Engine.hpp>
 
 namespace poplar {
+namespace {
+
+/// What a function of the simulator reads from a file. The libraries of its operations have to be there: a program that
+/// builds no graph has called none of them.
+template <class R, class... A> R read(bridge::Place &function, const A &...arguments) {
+  bridge::locked([] {
+    for (const char *library : {"poputil", "popops", "poplin", "popnn", "poprand", "gcl"})
+      bridge::py::module_::import((std::string("simulator.poplibs.") + library).c_str());
+  });
+  return bridge::function<R>(function, arguments...);
+}
+
+} // namespace
+
+Executable Executable::deserialize(std::istream &in, bool checkPackageHash) {
+  static bridge::Place place{"simulator.poplar", "Executable.deserialize"};
+  return read<Executable>(place, in, checkPackageHash);
+}
+
+Module Module::deserialize(std::istream &in) {
+  static bridge::Place place{"simulator.poplar", "Module.deserialize"};
+  return read<Module>(place, in);
+}
 
 Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const OptionFlags &opt,
                         ProgressFunc progressCallBack, const DebugContext &debugContext) {
@@ -11,8 +34,8 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const O
   return compileGraph(moved, progs, opt, progressCallBack, debugContext);
 }
 
-Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bool checkOptionFlags, const OptionFlags &opt,
-                        ProgressFunc progressCallBack, const DebugContext &debugContext) {
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bridge::Flag checkOptionFlags,
+                        const OptionFlags &opt, ProgressFunc progressCallBack, const DebugContext &debugContext) {
   const Graph moved = std::move(graph);
   return compileGraph(moved, progs, checkOptionFlags, opt, progressCallBack, debugContext);
 }
@@ -24,7 +47,7 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const P
 }
 
 Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
-                        bool checkOptionFlags, const OptionFlags &opt, ProgressFunc progressCallBack,
+                        bridge::Flag checkOptionFlags, const OptionFlags &opt, ProgressFunc progressCallBack,
                         const DebugContext &debugContext) {
   const Graph moved = std::move(graph);
   return compileGraph(moved, progs, preallocations, checkOptionFlags, opt, progressCallBack, debugContext);

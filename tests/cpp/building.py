@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,3 +38,12 @@ class Shell:
         """What a program prints, built and run."""
         self.build(program)
         return self.run(f"./{program}", **environment).stdout
+
+
+def has_boost(compiler: str) -> bool:
+    """Whether a compiler finds the header of boost's program_options."""
+    if shutil.which(compiler) is None:
+        return False
+    command = [compiler, "-E", "-x", "c++", "-", "-o", "/dev/null"]
+    header = "#include <boost/program_options.hpp>\n"
+    return subprocess.run(command, input=header, text=True, capture_output=True, check=False).returncode == 0

@@ -60,6 +60,17 @@ def test_each_function_of_the_chapter_of_engine_works(shell):
     ]
 
 
+def test_spellings_of_public_programs(shell):
+    shell.build("spellings", "-std=c++17 -Wall -Wextra -Werror")
+    printed = shell.run("./spellings").stdout
+    assert printed == "20 checked checked 23 25 27 29 29 1 sequence 1\n"
+
+
+def test_an_executable_is_loaded_by_a_program_that_calls_no_library(shell):
+    shell.build("saved")
+    assert shell.run("./saved save; ./saved load").stdout == "4 8\n"
+
+
 def test_a_name_that_is_not_there_does_not_compile(shell):
     (shell.folder / "lacking.cpp").write_text(
         "#include <poplar/Graph.hpp>\nint main() { poplar::Graph().orderTheStars(); }\n", encoding="utf-8"

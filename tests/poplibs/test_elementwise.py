@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, graph_connection_error, type_error
+from simulator.poplar import BOOL, FLOAT, HALF, INT, Graph, Tensor, graph_connection_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import popops
 from tests.poplibs.programs import both_ways, linear, small_graph
@@ -182,6 +182,19 @@ def test_vertices_run_where_the_output_lies() -> None:
     assert block.type.name == "popops::BinaryOp1D<popops::expr::BinaryOpType::ADD,float>"
     assert block.tiles.tolist() == [0, 1, 2, 3]
     assert block.edges["out"].lengths.tolist() == [10, 10, 10, 10]
+
+
+def test_a_scalar_takes_a_tensor_of_one_element_in_place() -> None:
+    """As in PopLibs, which broadcasts both: public programs count so."""
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        counter, one, condition = (linear(graph, t, shape) for t, shape in ((INT, []), (INT, [1]), (BOOL, [1, 1])))
+        popops.addInPlace(graph, counter, one, program)
+        popops.mapInPlace(graph, popops.expr._1 * popops.expr._2 + popops.expr._1, [counter, one], program)
+        popops.selectInPlace(graph, counter, one, condition, program)
+        return {"counter": (counter, 5), "one": (one, [2]), "condition": (condition, [[True]])}, counter
+
+    assert [int(value) for value in both_ways(build)] == [21, 21]
 
 
 def test_refusals() -> None:

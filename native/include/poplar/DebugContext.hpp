@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <poplar/Handle.hpp>
 #include <poplar/StringRef.hpp>
@@ -80,6 +81,10 @@ public:
       : named(parent, std::move(name)), location(loc) {}
   DebugContext(const DebugNameAndId &above, std::string name = "", SourceLocation loc = SourceLocation::Current())
       : named(above, name), location(loc) {}
+  /// A name below that of another context: {debugContext, "name"}. No conversion, or lists of two texts would be two.
+  template <class T, class = typename std::enable_if<std::is_same<T, DebugContext>::value>::type>
+  DebugContext(const T &above, std::string name, SourceLocation loc = SourceLocation::Current())
+      : named(above.named, name), location(loc) {}
 
   const DebugNameAndId &getNameAndId() const { return named; }
   const SourceLocation &getLocation() const { return location; }

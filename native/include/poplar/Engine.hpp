@@ -95,6 +95,15 @@ public:
   void connectStream(StringRef handle, const gccs::ArrayRef<QuarterMetadata> &metadata, void *begin, void *end);
   void connectStreamToCallback(StringRef handle, StreamCallbackHandle f); // src/engine.cpp
   void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f); // src/engine.cpp
+  /// The same for a stream itself.
+  void connectStream(const DataStream &stream, void *begin, void *end) { connectStream(stream.handle(), begin, end); }
+  void connectStream(const DataStream &stream, void *p) { connectStream(stream.handle(), p); }
+  void connectStreamToCallback(const DataStream &stream, StreamCallbackHandle f) {
+    connectStreamToCallback(stream.handle(), std::move(f));
+  }
+  void connectStreamToCallback(const DataStream &stream, unsigned index, StreamCallbackHandle f) {
+    connectStreamToCallback(stream.handle(), index, std::move(f));
+  }
   void connectHostFunction(StringRef handle, unsigned index, HostCallbackHandle f); // src/engine.cpp
 
   void copyFromRemoteBuffer(StringRef handle, void *w, std::uint64_t repeatIndex, unsigned replicationIndex = 0);

@@ -4,12 +4,24 @@
 #include <functional>
 #include <istream>
 #include <ostream>
+#include <type_traits>
 
 #include <poplar/Graph.hpp>
 
 namespace poplar {
 
 namespace bridge {
+/// A bool and nothing that would become one: neither {} nor a progress callback without captures.
+class Flag {
+public:
+  template <class T, class = typename std::enable_if<std::is_same<T, bool>::value>::type>
+  Flag(T value) : value(value) {}
+  operator bool() const { return value; }
+
+private:
+  bool value;
+};
+
 /// Bytes of the program, whose number is compared with what is moved.
 struct Memory {
   void *begin;
@@ -33,7 +45,7 @@ public:
   Executable &operator=(const Executable &) = default;
   Executable &operator=(Executable &&) noexcept = default;
   void serialize(std::ostream &out) const;
-  static Executable deserialize(std::istream &in, bool checkPackageHash = true);
+  static Executable deserialize(std::istream &in, bool checkPackageHash = true); // src/engine.cpp
   Target getTarget() const;
 };
 
@@ -42,10 +54,10 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const O
                         const DebugContext &debugContext = {}); // src/engine.cpp
 Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const OptionFlags &opt = {},
                         ProgressFunc progressCallBack = ProgressFunc(), const DebugContext &debugContext = {});
-Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bool checkOptionFlags,
+Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, bridge::Flag checkOptionFlags,
                         const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
                         const DebugContext &debugContext = {}); // src/engine.cpp
-Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bool checkOptionFlags,
+Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, bridge::Flag checkOptionFlags,
                         const OptionFlags &opt = {}, ProgressFunc progressCallBack = ProgressFunc(),
                         const DebugContext &debugContext = {});
 
@@ -66,7 +78,7 @@ public:
   Target getTarget() const;
   std::vector<std::string> getSymbols() const;
   void serialize(std::ostream &out) const;
-  static Module deserialize(std::istream &in);
+  static Module deserialize(std::istream &in); // src/engine.cpp
 };
 
 /// Runs a module: loads its code and branches to it on every tile.
@@ -97,9 +109,9 @@ Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const P
 Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
                         POPLAR_REST);
 Executable compileGraph(Graph &&graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
-                        bool checkOptionFlags, POPLAR_REST); // src/engine.cpp
+                        bridge::Flag checkOptionFlags, POPLAR_REST); // src/engine.cpp
 Executable compileGraph(const Graph &graph, ArrayRef<program::Program> progs, const Preallocations &preallocations,
-                        bool checkOptionFlags, POPLAR_REST);
+                        bridge::Flag checkOptionFlags, POPLAR_REST);
 Module compileModule(Graph &&graph, program::Program prog, POPLAR_REST); // src/engine.cpp
 Module compileModule(const Graph &graph, program::Program prog, POPLAR_REST);
 Module compileModule(Graph &&graph, program::Program prog, const Preallocations &preallocations,

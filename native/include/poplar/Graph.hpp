@@ -69,6 +69,7 @@ public:
 };
 
 using PerfEstimateFunc = std::function<VertexPerfEstimate(const VertexIntrospector &v, const Target &target)>;
+using CycleEstimateFunc = std::function<std::uint64_t(const VertexIntrospector &v, const Target &target)>;
 
 /// A program for the IPU: variables, their tiles, vertices and streams. Copies are views of the same graph.
 class Graph : public bridge::Handle {
@@ -212,6 +213,12 @@ public:
   void setPerfEstimate(const VertexRef &v, std::uint64_t cycles, std::uint64_t flops = 0);
   void setPerfEstimate(const VertexRef &v, const VertexPerfEstimate &estimate);
   VertexPerfEstimate getPerfEstimate(const VertexRef &v) const;
+  /// What setPerfEstimate and registerPerfEstimator were called in version 1.
+  void setCycleEstimate(const VertexRef &v, std::uint64_t cycles) { setPerfEstimate(v, cycles); }
+  std::uint64_t getCycleEstimate(const VertexRef &v) const { return getPerfEstimate(v).cycles; }
+  void registerCycleEstimator(StringRef vertexTypeName, CycleEstimateFunc f) {
+    registerPerfEstimator(vertexTypeName, std::move(f));
+  }
   /// Estimate vertices of a type that have no estimate of their own.
   void registerPerfEstimator(StringRef vertexTypeName, PerfEstimateFunc f);
   unsigned getNumVertices() const;

@@ -8,6 +8,31 @@
 #include <memory>
 #include <utility>
 
+// Poplar's own headers bring these, and programs rely on it.
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
+
 #ifndef __linux__
 #error "C++ programs for the simulator need Linux; there is no library for macOS and Windows."
 #endif

@@ -56,6 +56,11 @@ public:
   explicit Sequence(std::shared_ptr<void> shared) : Program(std::move(shared)) {}
   Sequence(const DebugContext &debugContext = {});
   Sequence(std::initializer_list<Program> programs, const DebugContext &debugContext = {}); // src/programs.cpp
+  /// Sequence s = Repeat(2, body): a sequence of one program.
+  template <class T, class = typename std::enable_if<ArePrograms<T>::value>::type,
+            class = typename std::enable_if<!std::is_base_of<Sequence, typename std::decay<T>::type>::value>::type>
+  Sequence(T &&program, SourceLocation line = SourceLocation::Current())
+      : Sequence({Program(std::forward<T>(program))}, DebugContext(line)) {}
   /// Sequence(Execute(a), Copy(b, c)).
   template <class... T, class = typename std::enable_if<ArePrograms<T...>::value>::type>
   explicit Sequence(First first, T &&...others)

@@ -12,7 +12,7 @@
 
 namespace popnn {
 
-enum class LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
+enum LossType { SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS };
 
 /// The loss of each row and the gradient of the model's outputs; scaled, where scales are given: the gradient by
 /// `deltasScale`, the outputs by 1 / `modelOutputScaling`. Adds the number of rows that are right to `numCorrect`.

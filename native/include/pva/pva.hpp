@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,6 +128,8 @@ PVA_CLASS(Program);
   void accept(ProgramVisitor &visitor) const; // src/pva.cpp
   const Program *operator->() const { return this; }
   const Program &operator*() const { return *this; }
+  operator std::shared_ptr<Program>() const { return std::make_shared<Program>(*this); }
+  operator std::shared_ptr<const Program>() const { return std::make_shared<const Program>(*this); }
   explicit operator bool() const { return share() != nullptr; }
 };
 

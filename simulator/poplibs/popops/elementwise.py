@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence as SequenceOf
 
 import numpy as np
@@ -66,9 +67,11 @@ def binary(
     shape = _joint_shape(op, a, b)
     call = operation(graph, context, "popops", op, A=a, B=b, inPlace=in_place)
     if in_place and tuple(a.shape()) != shape:
-        raise graph_connection_error(
-            f"{op} in place: {b.shape()} does not broadcast into {a.shape()}; swap the operands."
-        )
+        if a.numElements() != math.prod(shape):
+            raise graph_connection_error(
+                f"{op} in place: {b.shape()} does not broadcast into {a.shape()}; swap the operands."
+            )
+        a = a.reshape(shape)  # `b` has more dimensions of size 1
     model = a if tuple(a.shape()) == shape and a.isParallelWriteable() else b
     if in_place:
         out = a

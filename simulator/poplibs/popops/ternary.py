@@ -52,8 +52,11 @@ def ternary(
     if op == "SELECT" and c.elementType() is not BOOL:
         raise poplibs_error(f"SELECT: the selector holds {c.elementType()}; it must be bool.")
     matched = broadcastToMatch(a, b, c)
-    if in_place and matched[0].shape() != a.shape():
-        raise poplibs_error(f"{op} in place: {a.shape()} is not the joint shape {matched[0].shape()}.")
+    if in_place:
+        if matched[0].numElements() != a.numElements():
+            raise poplibs_error(f"{op} in place: {a.shape()} is not the joint shape {matched[0].shape()}.")
+        a = a.reshape(matched[0].shape())  # the others may have more dimensions of size 1
+        operands = (a, b, c)
     call = operation(graph, context, "popops", op, A=a, B=b, C=c, inPlace=in_place)
     models = [m for t, m in zip(operands, matched, strict=True) if t.shape() == m.shape()] or [matched[0]]
     name = f"Op/{op.capitalize()}"

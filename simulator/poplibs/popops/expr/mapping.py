@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -14,7 +15,7 @@ from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.expr.chain import Chain
-from simulator.poplibs.popops.expr.coding import Code, coded
+from simulator.poplibs.popops.expr.coding import coded
 from simulator.poplibs.popops.expr.generated import can_generate, map_generated
 from simulator.poplibs.popops.expr.nodes import Expr, on_place_holders
 from simulator.poplibs.popops.expr.op_types import OpType
@@ -108,6 +109,8 @@ def map_expression(
         raise poplibs_error(
             f"mapInPlace: the expression is {code[-1]}, the first tensor holds {tensors[0].elementType()}."
         )
+    if in_place:
+        tensors = _joined(tensors)
     if chosen["enableExpressionOptimizations"]:
         code = optimised(code)
     call = operation(graph, context, "popops", "mapInPlace" if in_place else "map", expr=repr(expr))
@@ -115,22 +118,23 @@ def map_expression(
         return map_generated(graph, code, tensors, prog, call, in_place)
     chain = Chain(graph, tensors, prog, call, chosen["enableVectorBroadcastOptimisations"])
     if in_place:
-        _check_shape(code, tensors)
         chain.mapped_in_place(code)
         return tensors[0]
     return chain.mapped(code)
 
 
-def _check_shape(code: Code, tensors: Sequence[Tensor]) -> None:
+def _joined(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors of mapInPlace with the first one in the joint shape: it may lack dimensions of size 1."""
     shapes = [tuple(t.shape()) for t in tensors]
     try:
         joint = np.broadcast_shapes(*shapes)
     except ValueError:
-        joint = ()
-    if joint != shapes[0]:
+        joint = None
+    if joint is None or math.prod(joint) != tensors[0].numElements():
         raise poplibs_error(
             f"mapInPlace: shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast into the first."
         )
+    return [tensors[0].reshape(joint), *tensors[1:]]
 
 
 def chosen_options(options: Options) -> dict[str, bool]:

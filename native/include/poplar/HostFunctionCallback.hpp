@@ -1,0 +1,4 @@
+#ifndef poplar_HostFunctionCallback_hpp
+#define poplar_HostFunctionCallback_hpp
+#include <poplar/StreamCallback.hpp>
+#endif

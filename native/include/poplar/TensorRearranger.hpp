@@ -1,0 +1,4 @@
+#ifndef poplar_TensorRearranger_hpp
+#define poplar_TensorRearranger_hpp
+#include <poplar/Graph.hpp>
+#endif

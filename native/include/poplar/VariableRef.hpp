@@ -1,0 +1,4 @@
+#ifndef poplar_VariableRef_hpp
+#define poplar_VariableRef_hpp
+#include <poplar/Tensor.hpp>
+#endif
