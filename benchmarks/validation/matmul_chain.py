@@ -261,5 +261,5 @@ def _counter_bytes(source: ReportSource) -> tuple[float, float]:
 def _always_live_rows(source: ReportSource) -> list[Row]:
     ours: dict[str, float] = {}
     for _, row in viewer_frame(always_live_table(source)).iterrows():
-        ours[row["Variable"]] = ours.get(row["Variable"], 0) + float(row["Bytes"])
+        ours[row["name"]] = ours.get(row["name"], 0) + float(row["size_bytes"])
     return [Row(name, size, ours.get(name), "B", "6.1, liveness page", BYTES) for name, size in ALWAYS_LIVE.items()]
