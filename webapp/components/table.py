@@ -76,7 +76,8 @@ def data_table(
     name of exported files. `filter_param` is the selection key of the filter, `filter_text` its value. `row_id` names
     the field whose text tells a row from all others: it stays selected, and in sight, when all rows are set anew.
     `grid` has further properties of AgGrid. Raises ValueError above MOST_ROWS rows."""
-    rows = frame.to_dict("records") if hasattr(frame, "to_dict") else list(frame)
+    is_frame = hasattr(frame, "to_dict")  # what is missing in it is null in the browser
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records") if is_frame else list(frame)
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows)} rows in table {name!r}: use long_table above {MOST_ROWS}")
     all_options = grid_options(selectable) | dict(options or {})

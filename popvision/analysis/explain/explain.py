@@ -15,8 +15,9 @@ import numpy as np
 from popvision.analysis.explain.cycles import cycles_of_tile, step_length, sums_of_below, tile_of_terms, times
 from popvision.analysis.explain.derivation import Derivation, Term, from_report
 from popvision.analysis.liveness.curve import curve
-from popvision.analysis.programs.details import program_facts, tile_figures, vertex_rows
+from popvision.analysis.programs.details import program_facts, tile_figures
 from popvision.analysis.programs.memory import UNKNOWN, peak_live
+from popvision.analysis.programs.table import program_vertices
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 
@@ -128,10 +129,14 @@ def code_and_state(source: ReportSource, program: int, tile: int | None) -> list
             from_report(f"sum over {number:,} tiles", int(column.sum()), 1),
         ]
         out.append(Derivation(f"{title}, all tiles", float(column.sum()), "B", terms))
-    rows = vertex_rows(source, program)
-    if rows and tile is None:
-        terms = [from_report(f"{r.instances:,} x {r.name}", r.state_bytes, 1, "state of the type") for r in rows]
-        out.append(Derivation("vertex state, all tiles", float(sum(r.state_bytes for r in rows)), "B", terms))
+    vertices = program_vertices(source, program)
+    if len(vertices) and tile is None:
+        columns = (vertices[id] for id in ("instances", "name", "state_bytes"))
+        terms = [
+            from_report(f"{count:,} x {name}", size, 1, "state of the type")
+            for count, name, size in zip(*columns, strict=True)
+        ]
+        out.append(Derivation("vertex state, all tiles", float(sum(vertices["state_bytes"])), "B", terms))
     return out
 
 

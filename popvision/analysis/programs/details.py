@@ -60,22 +60,6 @@ class TileFigures:
 
 
 @dataclass(frozen=True)
-class VertexRow:
-    """Vertices of one type in the program's compute set, over all IPUs. `cycles` are thread cycles for workers, tile
-    cycles for supervisor and multi vertices, of one execution."""
-
-    name: str
-    kind: str
-    instances: int
-    tiles: int
-    cycles: int
-    largest_tile_cycles: int
-    state_bytes: int
-    flops: int
-    provenance: str
-
-
-@dataclass(frozen=True)
 class CostRow:
     """One term of a figure; `provenance` is one of model.PROVENANCE, taken from the head of the source."""
 
@@ -134,7 +118,9 @@ def recorded_trips(source: ReportSource, program: int) -> tuple[int, int]:
 
 def cycles_provenance(source: ReportSource, program: int) -> Provenance:
     """The least certain source of a program's cycles: of its vertices and of the terms stored for it."""
-    classes = [row.provenance for row in vertex_rows(source, program)]
+    compute_set = int(programs_of(source).compute_set[program])
+    vertices = source.reader.compute_set_vertices(compute_set) if compute_set >= 0 else []
+    classes = [part.provenance for part in vertices]
     return least_certain(classes + [row.provenance for row in cost_rows(source, program)])
 
 
@@ -164,48 +150,6 @@ def _recorded_cycles(source: ReportSource, program: int) -> tuple[Int64Array | N
     step = int(steps[-1])
     ids = [int(reader.steps_on_ipu(ipu).cycles_array[step]) for ipu in range(reader.target().num_ipus)]
     return np.concatenate([np.asarray(array, np.int64) for array in reader.arrays(ids)]), step
-
-
-def vertex_rows(source: ReportSource, program: int) -> list[VertexRow]:
-    """Vertices of the program's compute set by type, most cycles first; empty for other programs."""
-    reader = source.reader
-    compute_set = int(programs_of(source).compute_set[program])
-    if compute_set < 0:
-        return []
-    types = reader.vertex_types()
-    rows: dict[int, VertexRow] = {}
-    for part in reader.compute_set_vertices(compute_set):
-        counts = np.asarray(part.count, np.int64)
-        cycles = np.asarray(part.cycles, np.int64)
-        before = rows.get(part.vertex_type)
-        row = VertexRow(
-            name=types.name[part.vertex_type],
-            kind=types.kind[part.vertex_type],
-            instances=int(counts.sum()),
-            tiles=int(np.count_nonzero(counts)),
-            cycles=int(cycles.sum()),
-            largest_tile_cycles=int(cycles.max(initial=0)),
-            state_bytes=int(types.state_bytes[part.vertex_type]) * int(counts.sum()),
-            flops=part.flops,
-            provenance=part.provenance,
-        )
-        rows[part.vertex_type] = row if before is None else _add_rows(before, row)
-    return sorted(rows.values(), key=lambda row: (-row.cycles, row.name))
-
-
-def _add_rows(one: VertexRow, other: VertexRow) -> VertexRow:
-    """The same type on two IPUs."""
-    return VertexRow(
-        name=one.name,
-        kind=one.kind,
-        instances=one.instances + other.instances,
-        tiles=one.tiles + other.tiles,
-        cycles=one.cycles + other.cycles,
-        largest_tile_cycles=max(one.largest_tile_cycles, other.largest_tile_cycles),
-        state_bytes=one.state_bytes + other.state_bytes,
-        flops=-1 if one.flops < 0 or other.flops < 0 else one.flops + other.flops,
-        provenance=least_certain([one.provenance, other.provenance]),
-    )
 
 
 def cost_rows(source: ReportSource, program: int) -> list[CostRow]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from popvision.analysis.programs.figures import figures
 from popvision.analysis.programs.memory import peak_live
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.columns import programs_of
-from popvision.analysis.report.figure import Figure, Table, Unit
+from popvision.analysis.report.figure import Figure, Table, Unit, least_certain
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from popvision.analysis.report.source import ReportSource
+    from popvision.formats.profile.model import ComputeSetVertices, VertexTypes
 
 
 #: Columns of the tree. Cycles are device cycles, `apart` those of its own steps in runs once per attachment (-1 where
@@ -158,3 +160,52 @@ def tile_numbers(source: ReportSource) -> list[Figure]:
     machine = target_of(source)
     tile = np.arange(machine.num_tiles)
     return [Figure("tile", "id", tile), Figure("ipu", "id", tile // machine.tiles_per_ipu)]
+
+
+VERTICES = columns(
+    "program_vertices",
+    """
+    name                | text          | Vertex type: name of the type
+    kind                | text          | worker, supervisor or multi
+    instances           | count         | instances in the compute set
+    tiles               | count         | tiles with at least one instance
+    cycles              | thread_cycles | Cycles: sum over the instances in one execution: thread cycles of workers, \
+tile cycles of others; never shown as time
+    largest_tile_cycles | thread_cycles | Largest tile: sum on the tile with most cycles
+    state_bytes         | bytes         | bytes of vertex state over all tiles
+    flops               | flops         | FLOPs: floating point operations of one execution; missing when unknown
+    provenance          | text          | From: exact, a public formula; fitted, a constant fitted to published \
+figures; guess, a default, because no source states the cost; unknown, the report does not state the source
+    """,
+)
+
+
+def program_vertices(source: ReportSource, program: int) -> Table:
+    """VERTICES of the program's compute set over all IPUs, most cycles first; no rows for other programs."""
+    compute_set = int(programs_of(source).compute_set[program])
+    by_type: dict[int, list[ComputeSetVertices]] = {}
+    for part in source.reader.compute_set_vertices(compute_set) if compute_set >= 0 else []:
+        by_type.setdefault(part.vertex_type, []).append(part)
+    types = source.reader.vertex_types()
+    rows = [_vertices_of_type(types, number, parts) for number, parts in by_type.items()]
+    rows.sort(key=lambda row: (-row["cycles"], row["name"]))
+    values = {id: [row[id] for row in rows] for id in VERTICES.ids}
+    return VERTICES.table(**values | {"flops": known_integers(np.array(values["flops"], np.int64))})
+
+
+def _vertices_of_type(types: VertexTypes, number: int, parts: list[ComputeSetVertices]) -> dict[str, Any]:
+    """A row; `parts` are the vertices of the type on each IPU."""
+    counts = np.concatenate([np.asarray(part.count, np.int64) for part in parts])
+    cycles = np.concatenate([np.asarray(part.cycles, np.int64) for part in parts])
+    flops = [part.flops for part in parts]
+    return {
+        "name": types.name[number],
+        "kind": types.kind[number],
+        "instances": int(counts.sum()),
+        "tiles": int(np.count_nonzero(counts)),
+        "cycles": int(cycles.sum()),
+        "largest_tile_cycles": int(cycles.max(initial=0)),
+        "state_bytes": int(types.state_bytes[number]) * int(counts.sum()),
+        "flops": -1 if min(flops) < 0 else sum(flops),
+        "provenance": least_certain(part.provenance for part in parts),
+    }

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from popvision.analysis.programs import figures, program_tree
 from popvision.analysis.programs.debug_chain import debug_chain
-from popvision.analysis.programs.details import code_bytes_of, cost_rows, program_facts, tile_figures, vertex_rows
+from popvision.analysis.programs.details import code_bytes_of, cost_rows, program_facts, tile_figures
 from popvision.analysis.programs.related_programs import related_programs
+from popvision.analysis.programs.table import program_vertices
 from popvision.analysis.report.source import ReportSource
 from popvision.formats.debug_info import DebugInfo, write_debug_info
 from popvision.formats.errors import FormatError
@@ -172,9 +173,9 @@ def test_details_of_a_compute_program(tiny: ReportSource) -> None:
     )
     assert program_tree.guessed_programs(tiny).tolist() == [False] * 4
     assert (facts.flops, facts.provenance, facts.phase) == (64, "exact", "compute")
-    (vertices,) = vertex_rows(tiny, 1)
-    assert (vertices.instances, vertices.tiles, vertices.cycles, vertices.largest_tile_cycles) == (3, 3, 35, 20)
-    assert vertices.state_bytes == 36
+    vertices = program_vertices(tiny, 1)
+    shown = [vertices[id] for id in ("instances", "tiles", "cycles", "largest_tile_cycles", "state_bytes")]
+    assert shown == [[3], [3], [35], [20], [36]]
     tiles = tile_figures(tiny, 1)
     assert tiles.estimated is not None
     assert tiles.recorded is not None
@@ -188,7 +189,7 @@ def test_details_of_an_exchange(tiny: ReportSource) -> None:
     assert tiles.sent is not None
     assert (tiles.received.tolist(), tiles.sent.tolist()) == ([8, 0, 8, 0], [0, 8, 0, 0])
     assert program_facts(tiny, 3).bytes_received == 16
-    assert vertex_rows(tiny, 3) == []
+    assert len(program_vertices(tiny, 3)) == 0
     assert cost_rows(tiny, 3) == []
     assert code_bytes_of(tiny, [1, 3]) == [0, 0]
 

@@ -112,5 +112,4 @@ def host_pair(source: ReportSource, target: ReportSource) -> Component:
     if not len(copies):
         return empty_hint("Neither report copies data to or from the host.")
     frame, columns = figure_frame(copies), figure_columns(copies)
-    rows = frame.astype(object).where(frame.notna(), None)
-    return data_table("xch-host", rows, columns, name="host-copies-compared", height="100%")
+    return data_table("xch-host", frame, columns, name="host-copies-compared", height="100%")

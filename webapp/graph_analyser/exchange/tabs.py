@@ -91,9 +91,8 @@ def _programs(source: ReportSource, key: str, target: ReportSource | None) -> Co
         return noted(_missing(source, programs), long_table("exchange-programs", key, {}, columns, selectable=True))
     table = compared_exchanges(source, target)
     frame, columns = figure_frame(table), figure_columns(table, COMPARED_PROGRAMS)
-    rows = frame.astype(object).where(frame.notna(), None)
     grid = {"rows": "exchange-programs", "query": "compared"}
-    return data_table(grid, rows, columns, name="exchange-compared", height="100%", selectable=True)
+    return data_table(grid, frame, columns, name="exchange-compared", height="100%", selectable=True)
 
 
 def _missing(source: ReportSource, table: Table) -> Component | None:
@@ -327,5 +326,4 @@ def host_tab(source: ReportSource) -> Component:
     if not len(copies):
         return empty_hint("This report has no copies to or from the host.")
     frame, columns = figure_frame(copies), figure_columns(copies)
-    rows = frame.astype(object).where(frame.notna(), None)
-    return noted(_missing(source, copies), data_table("xch-host", rows, columns, name="host-copies", height="100%"))
+    return noted(_missing(source, copies), data_table("xch-host", frame, columns, name="host-copies", height="100%"))

@@ -18,7 +18,6 @@ from popvision.analysis.operations.parts import (
     vertex_type_rows,
 )
 from popvision.analysis.operations.roofline import PEAK_PER_TILE
-from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import viewer_frame
 from webapp.components import data_table, empty_hint, figure
 from webapp.components.figure_columns import figure_columns
@@ -31,15 +30,7 @@ from webapp.selection import Selection
 from webapp.theme import step_style, tokens
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from popvision.analysis.report.source import ReportSource
-
-
-def _rows(table: Table) -> DataFrame:
-    """Rows for the browser: None where a figure is missing."""
-    frame = viewer_frame(table).astype(object)
-    return frame.where(frame.notna(), None)
 
 
 def code_tab(
@@ -67,7 +58,7 @@ def code_tab(
     series = [("Exchange", code_parts.exchange), ("Control", code_parts.control), ("Vertex", code_parts.vertex)]
     parts.append(html.Div(tile_plot("ops-code-tiles", "bytes", series, selection, theme), className="tile-plots"))
     types = vertex_type_rows(source, owners, chosen.rows)
-    rows, columns = _rows(types), figure_columns(types, {"type": {"flex": 3}})
+    rows, columns = viewer_frame(types), figure_columns(types, {"type": {"flex": 3}})
     parts.append(data_table("ops-types", rows, columns, name="operation-code", height=260))
     return html.Div(parts, className="ops-figures")
 
@@ -105,7 +96,7 @@ def flops_tab(
         return empty_hint(FLOPS if sums.flops is None else "This operation has no compute sets.")
     table = data_table(
         "ops-flops",
-        _rows(sets).head(MOST_ROWS),
+        viewer_frame(sets).head(MOST_ROWS),
         figure_columns(sets),
         name="operation-flops",
         height=260,

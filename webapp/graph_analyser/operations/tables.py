@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from popvision.analysis.compare.join import join
 from popvision.analysis.compare.operations import compared_operations
 from popvision.analysis.operations.derived import DERIVED_FIGURES, derived_table
 from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.table import FIELDS, operation_table
 from popvision.analysis.report.figure import headings
-from popvision.analysis.report.figure_titles import column_of, figure_title, viewer_frame
+from popvision.analysis.report.figure_titles import figure_title, viewer_frame
 from webapp.components import Column
-from webapp.components.difference import difference_columns
 from webapp.components.figure_columns import KINDS, Layout, figure_columns, figure_frame
 from webapp.graph_analyser.operations.state import OperationState
 
@@ -79,11 +79,6 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
 
 
 def compared_columns(by: str) -> list[Column]:
-    title, kind, help, _ = FIGURES[by]
-    return [
-        Column("name", "Name", flex=3, width=240),
-        Column("in_report", "In", width=90, help="Reports with operations of this name"),
-        Column("operations_source", "Source", "integer", "Operations of this name", width=90, group="Operations"),
-        Column("operations_target", "Target", "integer", "Operations of this name", width=90, group="Operations"),
-        *difference_columns(column_of("operations", by), title, kind, help=f"{help}:"),
-    ]
+    """Columns of `compared_operations`."""
+    nothing = headings("operations", {id: DERIVED_FIGURES[id] for id in ("name", "operations", by)})
+    return figure_columns(join(nothing, nothing, "name"))

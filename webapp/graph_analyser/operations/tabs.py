@@ -227,14 +227,14 @@ def _programs(source: ReportSource, state: OperationState, chosen: Chosen) -> Co
     if cut:
         frame = frame.nlargest(MOST_ROWS, "cycles").sort_values("id")
     indent = [" " * 2 * min(int(depth), 20) + type_ for depth, type_ in zip(frame["depth"], frame["type"], strict=True)]
-    rows = frame.assign(type=indent).drop(columns="depth").astype(object)
+    rows = frame.assign(type=indent).drop(columns="depth")
     recorded = ["cycles", "share", "steps"] if groups.sums.cycles is not None else []
     code = ["exchange_code", "control_code"] if groups.sums.code is not None else []
     shown = programs.select(["id", "type", "name", *recorded, *code, "first_index"])
     columns = figure_columns(shown, {"type": {"width": 190}})
     table = data_table(
         {"ops": "programs"},
-        rows.where(rows.notna(), None),
+        rows,
         columns,
         name="operation-programs",
         height="100%",

@@ -12,20 +12,20 @@ from popvision.analysis.programs.debug_chain import DebugRow, debug_chain
 from popvision.analysis.programs.details import (
     CostRow,
     ProgramFacts,
-    VertexRow,
     cost_rows,
     program_facts,
     tile_figures,
-    vertex_rows,
 )
+from popvision.analysis.programs.table import program_vertices
 from webapp.components import Column, Tab, data_table, empty_hint, sentence, tabs
 from webapp.components.debug_chain import debug_chain_list
+from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.graph_analyser.programs.summary_tab import CLASS_HELP, related_tab, summary_tab
 from webapp.graph_analyser.programs.tiles_tab import tiles_tab
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    pass
+    from popvision.analysis.report.figure import Table
 
 
 HINT = "Select a program in the tree to see its details."
@@ -46,7 +46,7 @@ def program_panel(context: ViewContext) -> Component:
     items = [Tab("summary", "Summary", summary_tab(source, described, key, context.target))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):
         items.append(Tab("tiles", "Tiles", tiles_tab(source, tiles, selection, context.theme, key, context.target)))
-    _add(items, "vertices", "Vertices", vertex_rows(source, program), _vertices)
+    _add(items, "vertices", "Vertices", program_vertices(source, program), _vertices)
     _add(items, "cost", "Cost terms", cost_rows(source, program), _costs)
     related = related_tab(source, program, selection.extras.get("pt_layer", ""))
     if related is not None:
@@ -66,45 +66,14 @@ def program_panel(context: ViewContext) -> Component:
     )
 
 
-def _add(items: list[Tab], value: str, label: str, rows: list[Any], content: Callable[[list[Any]], Component]) -> None:
-    if rows:
+def _add(items: list[Tab], value: str, label: str, rows: Any, content: Callable[[Any], Component]) -> None:
+    if len(rows):
         items.append(Tab(value, label, content(rows), str(len(rows))))
 
 
-def _vertices(rows: list[VertexRow]) -> Component:
-    table = [
-        {
-            "name": row.name,
-            "kind": row.kind,
-            "instances": row.instances,
-            "tiles": row.tiles,
-            "cycles": row.cycles,
-            "largest": row.largest_tile_cycles,
-            "state": row.state_bytes,
-            "flops": None if row.flops < 0 else row.flops,
-            "provenance": row.provenance,
-        }
-        for row in rows
-    ]
-    columns = [
-        Column("name", "Vertex type", flex=3),
-        Column("kind", "Kind", width=100),
-        Column("instances", "Instances", "integer", width=100),
-        Column("tiles", "Tiles", "integer", "Tiles with at least one instance", width=90),
-        Column(
-            "cycles",
-            "Cycles",
-            "integer",
-            "Sum over the instances in one execution: thread cycles of workers, tile cycles of others; never shown as "
-            "time",
-            width=130,
-        ),
-        Column("largest", "Largest tile", "integer", "Sum on the tile with most cycles", width=120),
-        Column("state", "State, B", "bytes", "Bytes of vertex state over all tiles", width=110),
-        Column("flops", "FLOPs", "integer", "Floating point operations of one execution", width=120),
-        Column("provenance", "From", width=90, help="; ".join(f"{name}: {text}" for name, text in CLASS_HELP.items())),
-    ]
-    return data_table("pt-vertices", table, columns, name="vertices", height="100%")
+def _vertices(vertices: Table) -> Component:
+    frame = figure_frame(vertices)
+    return data_table("pt-vertices", frame, figure_columns(vertices), name="vertices", height="100%")
 
 
 def _costs(rows: list[CostRow]) -> Component:
