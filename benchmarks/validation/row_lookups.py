@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.poplar import FLOAT, Device, Engine, Graph, IPUModel, Tensor
+from simulator.machine.targets import BOW
+from simulator.poplar import FLOAT, Device, Engine, Graph, Target, TargetType, Tensor
 from simulator.poplar.program import Program, Repeat, Sequence
 from simulator.poplibs import popops
 from simulator.poplibs.popops import embedding
@@ -100,9 +101,8 @@ def cycles(lookup: Lookup) -> float:
 
 
 def _graph(tiles: int) -> tuple[Graph, Device]:
-    model = IPUModel("ipu21")
-    model.tilesPerIPU = tiles
-    device = model.createDevice()
+    device = Device(Target(TargetType.IPU, BOW, tiles_per_ipu=tiles))
+    device.attach()
     graph = Graph(device)
     popops.addCodelets(graph)
     return graph, device

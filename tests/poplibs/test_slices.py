@@ -20,6 +20,8 @@ from simulator.poplar import (
     Engine,
     Graph,
     IPUModel,
+    Target,
+    TargetType,
     Tensor,
     concat,
     invalid_option,
@@ -217,15 +219,17 @@ def test_blocks_and_slices_are_spread_over_the_tiles_that_use_them() -> None:
     assert [sum(i.size() for i in tile) for tile in graph.getTileMapping(s)] == [12] * 8
 
 
-@pytest.mark.parametrize("one_point", [False, True])
-def test_an_update_costs_what_evenly_spread_offsets_take(one_point: bool) -> None:
-    """Each of six workers has two of the ten rows of a block, a tenth of all: of six lookups one is its own."""
+@pytest.mark.parametrize(("one_point", "type_"), [(False, "IPU"), (True, "IPU"), (False, "IPU_MODEL")])
+def test_an_update_costs_what_its_busiest_worker_takes(one_point: bool, type_: str) -> None:
+    """Each of six workers has two of the ten rows of a block, a tenth of all: of six lookups one is its own. On the IPU
+    Model, as in PopLibs' estimator, one worker applies all."""
     graph, _, _ = planned_update(SlicePlan(2, 2, 2, 20, 8, False, one_point), FLOAT)
     (block, *_) = blocks_of(graph, "multiUpdateAdd")
     elements = {name: block.edges[name].elements_per_vertex(2) for name in ("offsets", "subT")}
-    own = 6 if one_point else 1
+    own = 1 if (one_point, type_) == (False, "IPU") else 6
     expected = int(cycles.multi_update_add("float", 4, own, 6 - own))
-    assert block.type.costs(block, elements, None).cycles.tolist() == [expected] * 2
+    target = Target(TargetType(type_))
+    assert block.type.costs(block, elements, target).cycles.tolist() == [expected] * 2
 
 
 def test_other_slices_are_taken_in_a_loop() -> None:
@@ -295,6 +299,21 @@ def test_plans_minimise_what_is_asked() -> None:
     none = popops.embedding.plan(graph, HALF, 10, 4, [3], {"usedForUpdate": False, "availableMemoryProportion": 0.5})
     assert none <= SlicePlan(64, 64, 64)
     assert str(SlicePlan()) == "SlicePlan(none)"
+
+
+@pytest.mark.parametrize("goal", ["cycles", "memory"])
+def test_a_plan_keeps_its_block_on_a_tile(goal: str) -> None:
+    """40 MB of halves, of which 50 blocks of columns alone are 800 kB each; columns are cut in words of two halves."""
+    target = Target.createIPUTarget(1, 1216, "ipu1")
+    plan = popops.embedding.plan(Graph(target), HALF, 100_000, 200, [11_520], {"planMinimisationTarget": goal})
+    assert plan == SlicePlan(12, 100, 1, 100_000, 200)
+    assert -(-plan.entries // 12) * 2 * 2 <= target.getBytesPerTile()
+
+
+def test_indices_of_a_plan_lie_on_many_tiles() -> None:
+    graph = small_graph(16)
+    indices = popops.createIndicesTensor(graph, [0], 100, SlicePlan(2, 2, 1, 20, 8))
+    assert [sum(i.size() for i in tile) for tile in graph.getTileMapping(indices)] == [33, 33, 34] + [0] * 13
 
 
 def test_tensors_made_from_a_slice_lie_as_it_does() -> None:

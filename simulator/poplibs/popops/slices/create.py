@@ -13,7 +13,7 @@ from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
-from simulator.poplibs.popops.slices.embedding import Options, SlicePlan, chosen_options
+from simulator.poplibs.popops.slices.embedding import LEAST_INDICES, Options, SlicePlan, chosen_options, column_grain
 from simulator.poplibs.popops.slices.sliced_view import (
     as_slices,
     check_slice,
@@ -45,7 +45,7 @@ class Blocks:
 def blocks_of_plan(plan: SlicePlan, type_: Type, lookups: int) -> Blocks:
     """The blocks of a plan; tiles count columns fastest, then rows, then groups of lookups."""
     rows = _ends(plan.entries, plan.slicedDimSplit, 1)
-    columns = _ends(plan.elements, plan.unslicedDimSplit, grain(type_))
+    columns = _ends(plan.elements, plan.unslicedDimSplit, column_grain(type_))
     groups = _ends(max(lookups, 1), plan.lookupSplit, 1)
     shape = len(groups), len(rows), len(columns)
     return Blocks(rows, columns, groups, np.arange(prod(shape), dtype=np.int64).reshape(shape))
@@ -171,15 +171,11 @@ def createIndicesTensor(
     options: Options = None,
     debugContext: Context = "",
 ) -> Tensor:
-    """A mapped UNSIGNED_INT tensor [numIndices, dimensions]: with a plan each group on its first tiles, else spread
-    linearly."""
+    """A mapped UNSIGNED_INT tensor [numIndices, dimensions], spread linearly; with a plan at least 32 on a tile."""
     chosen_options(options)
     out = graph.addVariable(UNSIGNED_INT, [numIndices, len(dims)], debugContext)
-    if plan.is_plan and numIndices:
-        ends = _ends(numIndices, plan.lookupSplit, 1)
-        each = plan.slicedDimSplit * plan.unslicedDimSplit
-        begins = np.append(0, ends[:-1]) * len(dims)
-        graph.setTileMappingIntervals(out, begins, ends * len(dims), np.arange(len(ends), dtype=np.int64) * each)
+    if plan.is_plan:
+        mapTensorLinearly(graph, out, LEAST_INDICES, len(dims))
     else:
         mapTensorLinearly(graph, out)
     return out

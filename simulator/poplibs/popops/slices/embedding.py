@@ -2,9 +2,10 @@
 
 The matrix [entries, elements] is cut into blocks of rows and columns, the lookups into groups; each tile holds a block
 and looks up a group in it. With several row blocks partial results, which are zero for rows of other blocks, are added.
-The plan is the cut with the fewest cycles (or the least memory), of all cuts, by the cycle formulas of the vertices and
-an exchange of 4 bytes a cycle. Headers of older PopLibs give memory as the default; its newest public planner minimises
-cycles alone, and PopART asks for cycles.
+The plan is the cut with the fewest cycles, of all cuts whose block and temporary memory fit on a tile, by the cycle
+formulas of the vertices and an exchange of 4 bytes a cycle; or the one with the least memory, of which bytes that are
+always live count ten times. PopLibs of 2021 knew no other goal, and later headers give it as the default; its newest
+public planner minimises cycles alone, and PopART asks for cycles.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, who
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain
 
 Options = dict[str, str] | None
 _CHOICES = {
@@ -42,6 +42,14 @@ _CHOICES = {
 
 #: Of a tile's memory, temporary for one operation, where the program does not say (PopLibs' default).
 _PROPORTION = 0.6
+#: Bytes that a tile writes at once: columns are cut at multiples.
+_STORE_BYTES = 4
+#: Bytes of an index, of a value of a sum and of an instruction of an exchange.
+_WORD = 4
+#: Indices that a tile holds at least.
+LEAST_INDICES = 32
+#: How much more a byte that is always live weighs than a temporary one.
+_ALWAYS_LIVE_WEIGHT = 10
 
 
 @dataclass(frozen=True, order=True)
@@ -73,8 +81,8 @@ class SlicePlan:
 @dataclass(frozen=True)
 class _Costs:
     cycles: Int64Array
-    memory: Int64Array  #: bytes of the fullest tile
-    temporary: Int64Array  #: bytes of it that are live only during the operation
+    block: Int64Array  #: bytes of the matrix on a tile
+    temporary: Int64Array  #: bytes of the fullest tile that are live only during the operation
 
 
 def plan(
@@ -98,25 +106,18 @@ def plan(
         raise poplibs_error("embedding::plan: usedForSlice and usedForUpdate are both false; one must be true.")
     tiles = graph.getTarget().getNumTiles()
     lookups = max([*numLookups, 1])
-    unit = grain(dataType)
+    unit = column_grain(dataType)
     cuts = _cuts([_splits(numEntries, tiles), _splits(-(-outputSize // unit), tiles), _splits(lookups, tiles)], tiles)
     if chosen["usedForUpdate"] == "true" and chosen["operationForUpdate"] != "add":
         cuts = cuts[cuts[:, 2] == 1]  # one group applies them in order
     rate = graph.getTarget().getExchangeBytesPerCycle()
-    costs = _costs(cuts, (numEntries, outputSize, lookups), dataType, chosen, rate)
-    limit = chosen.get("availableMemoryProportion")
-    fits = costs.temporary <= float(limit or _PROPORTION) * graph.getTarget().getBytesPerTile()
-    if not limit and not fits.any():
-        fits[:] = True
-    if not fits.any():
-        raise poplibs_error(
-            f"embedding::plan: no plan keeps its temporary memory within {limit} of a tile; raise "
-            "availableMemoryProportion."
-        )
-    keys = [costs.memory, costs.cycles]
-    if chosen["planMinimisationTarget"] == "cycles":
-        keys.reverse()
-    candidates = np.flatnonzero(fits)
+    sizes = numEntries, outputSize, lookups
+    costs = _costs(cuts, sizes, dataType, chosen, rate)
+    keys = [costs.cycles, costs.block]
+    if chosen["planMinimisationTarget"] == "memory":
+        always = _always_live(cuts, sizes, dataType, tiles, chosen["usedForUpdate"] == "true")
+        keys = [_ALWAYS_LIVE_WEIGHT * always + costs.temporary, costs.cycles]
+    candidates = _fitting(costs, chosen.get("availableMemoryProportion"), graph.getTarget().getBytesPerTile())
     order = np.lexsort((cuts[candidates].prod(axis=1), keys[1][candidates], keys[0][candidates]))
     rows, columns, groups = cuts[candidates[order[0]]].tolist()
     return SlicePlan(
@@ -130,6 +131,21 @@ def plan(
     )
 
 
+def _fitting(costs: _Costs, limit: str | None, tile_bytes: int) -> Int64Array:
+    """The cuts that keep their temporary memory within a proportion of a tile, and where there are such, within what
+    their block leaves of it. Raises `poplibs_error` where none keeps within the limit that was asked for."""
+    fits = costs.temporary <= float(limit or _PROPORTION) * tile_bytes
+    if limit and not fits.any():
+        raise poplibs_error(
+            f"embedding::plan: no plan keeps its temporary memory within {limit} of a tile; raise "
+            "availableMemoryProportion."
+        )
+    if not fits.any():
+        fits[:] = True
+    beside_block = fits & (costs.block + costs.temporary <= tile_bytes)
+    return np.flatnonzero(beside_block if beside_block.any() else fits)
+
+
 def chosen_options(options: Options) -> dict[str, str]:
     """The options with their values. Raises `invalid_option` for unknown ones."""
     chosen = {name: values[0] for name, values in _CHOICES.items() if values}
@@ -141,6 +157,11 @@ def chosen_options(options: Options) -> dict[str, str]:
             raise invalid_option(f"Option {name} is '{text}'; it must be a number above 0.")
         chosen[name] = text
     return chosen
+
+
+def column_grain(type_: Type) -> int:
+    """Elements of the unit in which a plan cuts columns."""
+    return max(_STORE_BYTES // type_.size, 1)
 
 
 def _is_positive(text: str) -> bool:
@@ -169,41 +190,77 @@ def _cuts(splits: list[Int64Array], tiles: int) -> Int64Array:
     return np.column_stack([pairs[owner], groups])
 
 
-def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str], rate: float) -> _Costs:
-    dtype, size, unit = short_name(type_), type_.size, grain(type_)
+def _largest_block(
+    cuts: Int64Array, sizes: tuple[int, int, int], type_: Type
+) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """(rows, columns, lookups) of the largest block of each cut."""
+    unit = column_grain(type_)
     row_blocks, column_blocks, groups = cuts.T
-    rows = ceil_div(sizes[0], row_blocks)
     columns = ceil_div(-(-sizes[1] // unit), column_blocks) * unit
-    group = ceil_div(sizes[2], groups)
+    return ceil_div(sizes[0], row_blocks), columns, ceil_div(sizes[2], groups)
+
+
+def _costs(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str], rate: float) -> _Costs:
+    dtype, size = short_name(type_), type_.size
+    row_blocks, _, groups = cuts.T
+    rows, columns, group = _largest_block(cuts, sizes, type_)
     own = group if chosen["indicesDistribution"] == "onePoint" else ceil_div(group, row_blocks)
-    base, indices, partial = rows * columns * size, group * 4, group * columns * size
-    spent = whole(indices / rate)
-    memory, temporary = base + indices + partial, indices
+    base, indices, partial = rows * columns * size, group * _WORD, group * columns * size
     # Each group of lookups but the first needs a copy of the block.
     copied = np.where(groups > 1, base, 0)
-    spent, memory, temporary = spent + whole(copied / rate), memory + copied, temporary + copied
+    spent = whole(indices / rate) + whole(copied / rate)
     if chosen["usedForSlice"] == "true":
         spent = spent + cycles.multi_slice(dtype, columns, per_worker(own), per_worker(group - own))
         several = row_blocks > 1
         moved = partial * (row_blocks - 1) // row_blocks
         added = reduction.strided("ADD", dtype, ceil_div(group * columns, row_blocks), row_blocks)
         spent = spent + np.where(several, whole(moved / rate) + added, 0)
-        memory, temporary = memory + np.where(several, partial, 0), temporary + np.where(several, partial, 0)
     if chosen["usedForUpdate"] == "true":
-        update = _update_costs((rows, columns), (row_blocks, groups, group), sizes[0], dtype, chosen, rate)
-        spent, memory, temporary = spent + update.cycles, memory + update.memory, temporary + update.temporary
-    return _Costs(spent, memory, temporary)
+        spent = spent + _update_cycles((rows, columns), (row_blocks, groups, group), sizes[0], dtype, chosen, rate)
+    return _Costs(spent, ceil_div(base, groups), _temporary(cuts, sizes, type_, chosen))
 
 
-def _update_costs(
+def _temporary(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, chosen: dict[str, str]) -> Int64Array:
+    """The most temporary bytes of a tile at once, as PopLibs' planner has them: a copied block, indices and slices of a
+    first stage, or slices of both stages; of an update the slices, of all row blocks where there are several, and
+    sums. All of an update are floats."""
+    size, (row_blocks, _, groups) = type_.size, cuts.T
+    rows, columns, group = _largest_block(cuts, sizes, type_)
+    cut_rows, cut_lookups = row_blocks > 1, groups > 1
+    share, indices, peak = ceil_div(group, row_blocks), group * _WORD, 0 * group
+    if chosen["usedForSlice"] == "true":
+        first = cut_rows * group * columns * size
+        second = cut_rows * row_blocks * share * columns * size
+        peak = np.maximum(cut_lookups * rows * columns * size + first + indices, first + second + share * _WORD)
+    if chosen["usedForUpdate"] == "true":
+        cast = (size != _WORD) * share * columns * _WORD
+        spread, sums = cut_rows * group * columns * _WORD, cut_lookups * rows * columns * _WORD
+        for temporary in (cast + spread, spread + sums + indices, 2 * sums):
+            peak = np.maximum(peak, temporary)
+    return whole(peak)
+
+
+def _always_live(cuts: Int64Array, sizes: tuple[int, int, int], type_: Type, tiles: int, update: bool) -> Int64Array:
+    """Bytes of a tile that are always live, as PopLibs' planner of 2021 has them: its share of the matrix, of the
+    slices and of the indices, and an instruction for each message of the exchanges."""
+    row_blocks, _, groups = cuts.T
+    rows, columns, group = _largest_block(cuts, sizes, type_)
+    indices = max(min(sizes[2], LEAST_INDICES), -(-sizes[2] // tiles))
+    elements = ceil_div(rows * columns, groups) + ceil_div(group, row_blocks) * columns
+    messages = ceil_div(group, indices) * (2 + update) + (row_blocks > 1) * row_blocks
+    messages = messages + (groups > 1) * groups * (1 + update)
+    return whole(elements * type_.size + (indices + messages) * _WORD)
+
+
+def _update_cycles(
     block: tuple[Int64Array, Int64Array],
     parts: tuple[Int64Array, Int64Array, Int64Array],
     entries: int,
     dtype: str,
     chosen: dict[str, str],
     rate: float,
-) -> _Costs:
-    """Costs of an update beyond those of the matrix and its indices, as PopLibs' planner has them. `block`: rows and
+) -> Int64Array:
+    """Cycles of an update beyond those of the matrix and its indices, as PopLibs' planner has them. `block`: rows and
     columns of a tile; `parts`: row blocks, groups of lookups, lookups of a group.
 
     Workers share the rows, so each applies its own of the lookups and skips the others. With several groups each
@@ -213,7 +270,7 @@ def _update_costs(
     received = np.where(row_blocks > 1, group * columns * 4, 0)
     if chosen["operationForUpdate"] == "none":
         spent = cycles.multi_update(dtype, columns, group)
-        return _Costs(spent + whole(received / rate), 0 * group, received)
+        return spent + whole(received / rate)
     own = group
     if chosen["indicesDistribution"] != "onePoint":
         own = np.minimum(group, ceil_div(group * per_worker(rows), entries))
@@ -224,6 +281,4 @@ def _update_costs(
     added = added + WORKERS * local_copy.LEAST_CYCLES + 2 * fabric.LAUNCH_CYCLES
     applied = scaled.scaled_add(("float", "float"), ceil_div(elements, groups), constrained=True)
     moved = 4 * elements * (groups - 1) // groups
-    spent = spent + np.where(several, cleared + added + applied + whole(moved / rate), 0)
-    partials = np.where(several, 4 * elements, 0)
-    return _Costs(spent, partials, received + 2 * partials)
+    return spent + np.where(several, cleared + added + applied + whole(moved / rate), 0)

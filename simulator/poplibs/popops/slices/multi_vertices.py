@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
+from simulator.base.target import TargetType
 from simulator.base.types import UNSIGNED_INT
 from simulator.codelets.run import store
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
@@ -81,9 +82,10 @@ def multi_update_vertex(dtype: str, op: str, scale_dtype: str, entries: int, one
     """`scale_dtype`: type of the scale, "" for none. `entries`: rows of the whole matrix.
 
     An update with an operation costs what its busiest worker does, and that depends on the offsets, which nobody knows
-    before a run. They are taken to be spread evenly over the entries, as by PopLibs' planner (`one_point`: all are
-    equal). PopLibs' estimator of the vertex takes one_point always, its worst case; published times of hardware
-    contradict that (benchmarks/validation/rearrangement.py)."""
+    before a run. On the IPU Model one worker applies all, as in PopLibs' estimator of the vertex, with which the
+    published cycles of an embedding agree (benchmarks/tools). Published times of hardware contradict that: there
+    offsets are spread evenly over the entries, as PopLibs' planner takes them (benchmarks/validation/rearrangement.py).
+    `one_point`: all are equal."""
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         n = elements["offsets"]
@@ -92,7 +94,8 @@ def multi_update_vertex(dtype: str, op: str, scale_dtype: str, entries: int, one
             spent, formula = cycles.multi_update(dtype, each, per_worker(n)), cycles.multi_update
         else:
             rows = per_worker(np.broadcast_to(block.values["numBaseElements"], n.shape))
-            own = n if one_point else np.minimum(n, ceil_div(n * rows, entries))
+            one_worker = one_point or target.type is TargetType.IPU_MODEL
+            own = n if one_worker else np.minimum(n, ceil_div(n * rows, entries))
             spent = cycles.multi_update_add(dtype, each, own, n - own, scaled=bool(scale_dtype))
             formula = cycles.multi_update_add
         count = 0 if op == "none" else (flop_counts.SCALED_ADD if scale_dtype else 1)
