@@ -100,20 +100,11 @@ def add_difference(frame: DataFrame, *fields: str) -> DataFrame:
     return frame.assign(**added)
 
 
-def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> list[dict[str, Any]]:
-    """The same for rows as dicts; None where a side is None."""
-    table_rows = []
-    for row in rows:
-        row = dict(row)
-        for field in fields:
-            before, after = row.get(f"{field}_source"), row.get(f"{field}_target")
-            row[f"{field}_diff"] = row[f"{field}_rel"] = None
-            if before is not None and after is not None:
-                share = relative(before, after).item()
-                row[f"{field}_diff"] = signed(before, after).item()
-                row[f"{field}_rel"] = share if math.isfinite(share) else None
-        table_rows.append(row)
-    return table_rows
+def difference_rows(rows: Iterable[dict[str, Any]], *fields: str) -> DataFrame:
+    """The same for rows as dicts; missing where a side is None."""
+    import pandas as pd
+
+    return add_difference(pd.DataFrame(list(rows)).convert_dtypes(), *fields)
 
 
 def figure_text(value: float | None, kind: str, clock_hz: float | None = None) -> str:

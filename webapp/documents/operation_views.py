@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import operation_table
-from popvision.analysis.report.figure_titles import column_of, viewer_frame
 from webapp.arrays import Int64Array
 from webapp.documents.confidential import Names
-from webapp.documents.document import Block, Facts, Field, Note, Table
-from webapp.documents.memory_views import frame_table
+from webapp.documents.document import Block, Facts, Note
+from webapp.documents.memory_views import figure_table
 from webapp.formats import integer_text, percent_text
 from webapp.graph_analyser.operations.state import OperationState, chosen_operations
-from webapp.graph_analyser.operations.tables import FIGURES
+from webapp.graph_analyser.operations.tables import FIGURES, shown_figures
 from webapp.view import ViewContext
 
 
@@ -22,17 +21,12 @@ def operation_blocks(context: ViewContext, names: Names) -> list[Block]:
     groups = state.groups(source)
     recorded = groups.sums.columns()
     rows = operation_table(source, state.layer, state.ipu, state.level, state.under, state.by)
-    frame = viewer_frame(derived_table(source, rows, state.layer))
-    fields = [Field("name", "Operation", "operation"), Field("operations", "Operations", "integer")]
-    for field, (title, kind, _, is_shown) in FIGURES.items():
-        if field in recorded and (is_shown or field in groups.sums.worth_a_column or field == state.by):
-            fields.append(Field(column_of("operations", field), title, kind))
-            if field in groups.totals and field != "programs":
-                fields.append(Field(f"{field}_share", "Share", "percent"))
-            if field == state.by:
-                fields.append(Field("cumulative_share", "Cumulative", "percent"))
-    title = f"Operations, most {FIGURES[state.by][0].lower()} first"
-    table: Table = frame_table(title, frame, fields)
+    title, ids = (
+        f"Operations, most {FIGURES[state.by][0].lower()} first",
+        shown_figures(source, state, everything=False),
+    )
+    names_of_kinds = {"name": "operation", "operation": "operation"}
+    table = figure_table(title, derived_table(source, rows, state.layer), ids, names_of_kinds)
     blocks: list[Block] = [Note(each) for each in groups.sums.remarks]
     chosen = chosen_operations(source, state, context.params)
     if chosen is not None:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import target_of, tiles_in_order
 from popvision.arrays import Int64Array
 
@@ -195,3 +197,47 @@ def between_ipus(messages: Messages, target: Target) -> Int64Array:
     ipus, per_ipu = target.num_ipus, target.tiles_per_ipu
     cell = messages.src // per_ipu * ipus + messages.dst // per_ipu
     return np.bincount(cell, weights=messages.bytes, minlength=ipus * ipus).astype(np.int64).reshape(ipus, ipus)
+
+
+FAN_OUTS = columns(
+    "fan_outs",
+    """
+    receivers | id    | Fan-out: tiles that a tile sends to
+    tiles     | count | tiles with this fan-out
+    share     | share | tiles / tiles that send
+    """,
+)
+SENDINGS = columns(
+    "sendings",
+    """
+    receivers      | id    | tiles that receive the same data
+    sent_bytes     | bytes | Sent: bytes sent to this many tiles at once
+    received_bytes | bytes | Received: sent x receivers
+    """,
+)
+BETWEEN_IPUS = columns(
+    "between_ipus",
+    """
+    from_ipu   | id    | From IPU: the IPU that sends
+    to_ipu     | id    | To IPU: the IPU that receives
+    size_bytes | bytes | Bytes: bytes of one execution
+    """,
+)
+
+
+def fan_out_table(messages: Messages) -> Table:
+    """FAN_OUTS, ascending, of the tiles that send at all."""
+    receivers, tiles = fan_outs(messages)
+    return FAN_OUTS.table(receivers=receivers, tiles=tiles, share=tiles / max(int(tiles.sum()), 1))
+
+
+def sendings_table(receivers: Int64Array, size: Int64Array) -> Table:
+    """SENDINGS of what `sendings_of` or `Partners` gives."""
+    return SENDINGS.table(receivers=receivers, sent_bytes=size, received_bytes=receivers * size)
+
+
+def between_ipus_table(messages: Messages, target: Target) -> Table:
+    """BETWEEN_IPUS, a row for every two IPUs."""
+    sums = between_ipus(messages, target)
+    one, other = np.divmod(np.arange(sums.size), len(sums))
+    return BETWEEN_IPUS.table(from_ipu=one, to_ipu=other, size_bytes=sums.reshape(-1))

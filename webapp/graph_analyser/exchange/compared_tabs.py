@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.exchange import compared_host_copies, partner_of
-from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, sendings_of
+from popvision.analysis.compare.join import join
+from popvision.analysis.exchange.messages import (
+    between_ipus_table,
+    fan_out_table,
+    messages_of,
+    sendings_of,
+    sendings_table,
+)
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
-from webapp.components import Column, data_table, empty_hint
+from webapp.components import data_table, empty_hint
 from webapp.components.attributes import attributes
-from webapp.components.difference import difference_columns, difference_rows
-from webapp.components.figure_columns import figure_columns, figure_frame
+from webapp.components.figure_columns import HIDE, figure_columns, figure_frame
 
 if TYPE_CHECKING:
+    from popvision.analysis.report.figure import Table
     from popvision.analysis.report.source import ReportSource
 
 _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_label="Exchange details")}
@@ -26,84 +34,46 @@ _REGION: dict[str, Any] = {"tabIndex": "0", "role": "region", **attributes(aria_
 def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
     """The distributions of fan-out and of receivers per multicast in both reports."""
     try:
-        partner = partner_of(source, target, program)
-        counts = [fan_outs(messages_of(*each)) for each in ((source, program), (target, partner))]
+        both = (source, program), (target, partner_of(source, target, program))
+        fans = [fan_out_table(messages_of(*each)) for each in both]
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    head = [Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110)]
-    fan = data_table(
-        "xch-fan",
-        _rows(counts, "tiles"),
-        head + difference_columns("tiles", "Tiles with this fan-out", "integer"),
-        name="fan-out-compared",
-        height=260,
-        filter_box=False,
-    )
+    fan = _joined("xch-fan", fans, ["receivers"], "tiles", "fan-out-compared", 260)
     parts: list[Component] = [html.Div([html.H2("Fan-out of sending tiles"), fan])]
-    spread = [sendings_of(*each) for each in ((source, program), (target, partner))]
-    title = html.H2("Bytes sent by number of receivers")
+    spread = [sendings_of(*each) for each in both]
+    shown: Component
     silent = [side for side, (receivers, _) in zip(("source", "target"), spread, strict=True) if not len(receivers)]
     if silent:
         text = f"The {' and '.join(silent)} has no multicast figures (format 1.0, or nothing is sent)."
-        parts.append(html.Div([title, empty_hint(text)]))
-        return html.Div(parts, className="exchange-columns compared", **_REGION)
-    head = [Column("receivers", "Receivers", "integer", "Tiles that receive the same data", width=110)]
-    sent = data_table(
-        "xch-sendings",
-        _rows(spread, "bytes"),
-        head + difference_columns("bytes", "Sent", "bytes"),
-        name="multicast-compared",
-        height=260,
-        filter_box=False,
-    )
-    parts.append(html.Div([title, sent]))
+        shown = empty_hint(text)
+    else:
+        sent = [sendings_table(*each) for each in spread]
+        shown = _joined("xch-sendings", sent, ["receivers"], "sent_bytes", "multicast-compared", 260)
+    parts.append(html.Div([html.H2("Bytes sent by number of receivers"), shown]))
     return html.Div(parts, className="exchange-columns compared", **_REGION)
 
 
-def _rows(both: Iterable[tuple[Any, Any]], field: str) -> list[dict[str, Any]]:
-    """A row per number of receivers in either report; 0 where a report does not have it."""
-    before, after = (dict(zip(keys.tolist(), values.tolist(), strict=True)) for keys, values in both)
-    rows = [
-        {"receivers": count, f"{field}_source": before.get(count, 0), f"{field}_target": after.get(count, 0)}
-        for count in sorted(before.keys() | after.keys())
-    ]
-    return difference_rows(rows, field)
+def _joined(
+    id: str, both: Sequence[Table], keys: Sequence[str], figure: str, name: str, height: int | str
+) -> Component:
+    """A figure of both reports by its keys, ascending; what a report does not have is 0 there."""
+    source, target = (table.select([*keys, figure]) for table in both)
+    table = join(source, target, keys)
+    table = table.take(np.lexsort([np.asarray(table[key], np.int64) for key in reversed(keys)]))
+    columns = figure_columns(table, {"in_report": HIDE})
+    return data_table(id, figure_frame(table), columns, name=name, height=height, filter_box=False)
 
 
 def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Component:
     """Bytes from IPU to IPU in both reports; IPUs are matched by number."""
     try:
-        partner = partner_of(source, target, program)
-        sums = [
-            between_ipus(messages_of(report, row), target_of(report))
-            for report, row in ((source, program), (target, partner))
-        ]
+        both = (source, program), (target, partner_of(source, target, program))
+        sums = [between_ipus_table(messages_of(*each), target_of(each[0])) for each in both]
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    most = max(len(each) for each in sums)
-    if most < 2:
+    if max(len(table) for table in sums) < 2:
         return empty_hint("Both reports have one IPU, so no data moves between IPUs.")
-
-    def figure(of: Any, one: int, other: int) -> int:
-        """Between IPUs that a report does not have nothing moves."""
-        return int(of[one, other]) if max(one, other) < len(of) else 0
-
-    rows = [
-        {
-            "from": one,
-            "to": other,
-            "bytes_source": figure(sums[0], one, other),
-            "bytes_target": figure(sums[1], one, other),
-        }
-        for one in range(most)
-        for other in range(most)
-    ]
-    columns = [
-        Column("from", "From IPU", "integer", width=110),
-        Column("to", "To IPU", "integer", width=110),
-        *difference_columns("bytes", "Bytes of one execution", "bytes"),
-    ]
-    return data_table("xch-ipus", difference_rows(rows, "bytes"), columns, name="ipus-compared", height="100%")
+    return _joined("xch-ipus", sums, ["from_ipu", "to_ipu"], "size_bytes", "ipus-compared", "100%")
 
 
 def host_pair(source: ReportSource, target: ReportSource) -> Component:

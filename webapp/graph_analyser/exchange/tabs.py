@@ -11,7 +11,14 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.exchange import compared_exchanges, compared_pairs, partner_of
 from popvision.analysis.exchange.host import host_copies
-from popvision.analysis.exchange.messages import between_ipus, fan_outs, messages_of, partners, sendings_of
+from popvision.analysis.exchange.messages import (
+    between_ipus,
+    fan_out_table,
+    messages_of,
+    partners,
+    sendings_of,
+    sendings_table,
+)
 from popvision.analysis.exchange.table import MOST_PAIRS, exchange_programs_table, pairs_table
 from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchange_tiles
 from popvision.analysis.memory.capacity import why_no_run
@@ -231,38 +238,23 @@ def _partner_table(name: str, title: str, tiles: Any, size: Any) -> Component:
 def _sendings(title: str, receivers: Any, size: Any) -> Component:
     if not len(receivers):
         return html.Div([html.H2(title), empty_hint("The tile sends nothing, or the report has format 1.0.")])
-    rows = [
-        {"receivers": count, "bytes": sent, "carried": count * sent}
-        for count, sent in zip(receivers.tolist(), size.tolist(), strict=True)
-    ]
-    columns = [
-        Column("receivers", "Receivers", "integer", "Tiles that receive the same data", width=110),
-        Column("bytes", "Sent", "bytes", "Bytes sent to this many tiles at once", width=120),
-        Column("carried", "Received", "bytes", "Sent x receivers", width=120),
-    ]
-    return html.Div(
-        [html.H2(title), data_table("xch-sendings", rows, columns, name="multicast", height=230, filter_box=False)]
+    sent = sendings_table(receivers, size)
+    table = data_table(
+        "xch-sendings", figure_frame(sent), figure_columns(sent), name="multicast", height=230, filter_box=False
     )
+    return html.Div([html.H2(title), table])
 
 
 def fan_tab(source: ReportSource, program: int) -> Component:
     """The distributions of fan-out and of receivers per multicast."""
     try:
-        receivers, tiles = fan_outs(messages_of(source, program))
+        fan = fan_out_table(messages_of(source, program))
     except NotRecordedError as lacking:
         return empty_hint(str(lacking))
-    rows = [
-        {"receivers": count, "tiles": number, "share": number / int(tiles.sum())}
-        for count, number in zip(receivers.tolist(), tiles.tolist(), strict=True)
-    ]
-    columns = [
-        Column("receivers", "Fan-out", "integer", "Tiles that a tile sends to", width=110),
-        Column("tiles", "Tiles", "integer", "Tiles with this fan-out", width=110),
-        Column("share", "Share", "percent", "Of the tiles that send", width=100),
-    ]
-    histogram = data_table("xch-fan", rows, columns, name="fan-out", height=230, filter_box=False)
+    columns = figure_columns(fan)
+    histogram = data_table("xch-fan", figure_frame(fan), columns, name="fan-out", height=230, filter_box=False)
     parts: list[Component] = [
-        html.Div([html.H2("Fan-out of sending tiles"), _bars(receivers, tiles)]),
+        html.Div([html.H2("Fan-out of sending tiles"), _bars(fan["receivers"], fan["tiles"])]),
         html.Div([html.H2("Fan-out as a table"), histogram]),
     ]
     spread, size = sendings_of(source, program)

@@ -29,6 +29,8 @@ from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from popvision.analysis.report.source import ReportSource
 
 
@@ -171,7 +173,7 @@ _COLUMNS = (
 )
 
 
-def _rows(ours: Side, theirs: Side) -> list[dict[str, Any]]:
+def _rows(ours: Side, theirs: Side) -> DataFrame:
     """A row for each tile that either report has."""
     first = next(side.facts.ipu * side.facts.tiles for side in (ours, theirs) if side.facts is not None)
     pairs = zip_longest(_tiles(ours), _tiles(theirs), fillvalue=(None, None))

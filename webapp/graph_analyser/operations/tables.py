@@ -58,8 +58,8 @@ def _matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     return frame[np.array(inside, bool)]
 
 
-def columns(source: ReportSource, state: OperationState, everything: bool) -> list[Column]:
-    """Columns for the figures of the report; with `everything` also the less common ones."""
+def shown_figures(source: ReportSource, state: OperationState, everything: bool) -> list[str]:
+    """Ids of the figures of the report that are shown; with `everything` also the less common ones."""
     sums = operations(source, state.layer, state.ipu)
     recorded = sums.columns()
     ids = ["name", "operation"]
@@ -74,7 +74,12 @@ def columns(source: ReportSource, state: OperationState, everything: bool) -> li
             ids.append("cumulative_share")
     if sums.cycles is not None and sums.flops is not None:
         ids += ["rate", "intensity"] if everything else ["rate"]
-    ids += ["first_index", "last_index"]
+    return [*ids, "first_index", "last_index"]
+
+
+def columns(source: ReportSource, state: OperationState, everything: bool) -> list[Column]:
+    """The columns of these figures."""
+    ids = shown_figures(source, state, everything)
     return figure_columns(headings("operations", {id: DERIVED_FIGURES[id] for id in ids}), _LAYOUT)
 
 
