@@ -40,6 +40,8 @@ _READ_REGISTERS = {
 }
 _WRITTEN_REGISTERS = {"$FP_CLR": "tile::CLEAR", "$TAS": "tile::SCALE"}
 _BYTES, _BUNDLE_BYTES = 4, 8
+#: What expressions in operands are made of.
+_TOKEN = re.compile(r"%\[\w+\]|%\d+|[.\w$]+|<<|>>|[-+*/()|&^~]|\s+")
 #: Where an operand stands in the code of the table.
 _PLACE = re.compile(r"@(\d+w?)")
 
@@ -345,17 +347,18 @@ class _Body:
         for instruction, operands, text in sorted(bundle.instructions, key=lambda part: part[0].family == "branches"):
             values = self._values(instruction, operands, text, source, k)
             if instruction.name == "rpt":
-                self._loops[k] = self._body_of(k, int(values["1"]), text)
+                self._loops[k] = self._body_of(k, operands[1], text)
                 code.append(f"{self._repeat(k)} = {values['0']};")
             else:
                 code.append(_PLACE.sub(lambda found: values[found[1]], instruction.code))  # noqa: B023
         return f"{{ {' '.join(code)} }}"
 
-    def _body_of(self, k: int, last: int, text: str) -> int:
-        """The number of the bundle behind the body of rpt."""
-        if k + 1 >= len(self._bundles):
-            raise NotCoveredError(text, "body")
-        end = self._bundles[k + 1].at + _BUNDLE_BYTES * (last + 1)
+    def _body_of(self, k: int, last: str, text: str) -> int:
+        """The number of the bundle behind the body of rpt, whose last bundle has the number `last`."""
+        try:
+            end = self._bundles[k + 1].at + _BUNDLE_BYTES * (self._number_of(last, k) + 1)
+        except (ValueError, LookupError) as error:
+            raise NotCoveredError(text, "body") from error
         for j in range(k + 1, len(self._bundles) + 1):
             at = self._bundles[j].at if j < len(self._bundles) else self._end
             if at >= end:
@@ -367,7 +370,7 @@ class _Body:
         for i, (kind, written) in enumerate(zip(instruction.operands, operands, strict=True)):
             try:
                 read, write = self._operand(kind, written, source, k)
-            except (ValueError, KeyError) as error:
+            except (ValueError, LookupError) as error:
                 raise NotCoveredError(text, written) from error
             values[str(i)], values[f"{i}w"] = read, write
         return values
@@ -399,13 +402,29 @@ class _Body:
         if kind == "I" and _CODE.fullmatch(written):
             return f"reinterpret_cast<long long>(&popvision{written})", ""
         if kind in "WI" and not written.startswith("$"):
-            return str(self._number_of(written, k)), ""
+            return self._expression(written, source, k), ""
         return _register(kind, written, source)
 
     def _cell(self, given: re.Match[str]) -> int:
         if given[2] is not None:
             return self._operands[int(given[2])].cell
-        return next(o.cell for o in self._operands if o.name == given[1])
+        return {operand.name: operand.cell for operand in self._operands}[given[1]]
+
+    def _expression(self, written: str, source: str, k: int) -> str:
+        """An expression of numbers, labels and operands that are numbers."""
+        parts = _TOKEN.findall(written)
+        if "".join(parts).split() != written.split() or not any(part.strip() for part in parts):
+            raise ValueError(written)
+        made = []
+        for part in parts:
+            operand = _OPERAND.fullmatch(part)
+            if operand is not None:
+                made.append(f"{source}.o[{self._cell(operand)}].word")
+            elif part[0].isalnum() or part[0] in "._$":
+                made.append(f"{self._number_of(part, k)}ll")
+            else:
+                made.append(part)
+        return f"({''.join(made)})"
 
     def _number_of(self, written: str, k: int) -> int:
         """A number, or an expression of numbers and labels."""
@@ -430,7 +449,7 @@ class _Body:
         """The bundle that a label stands before, as seen from bundle `k`."""
         local = re.fullmatch(r"(\d+)([bf])", label)
         if local is None:
-            return next(place for name, place in self._places if name == label)
+            return dict(self._places)[label]
         places = [place for name, place in self._places if name == local[1]]
         if local[2] == "b":
             return max(place for place in places if place <= k)

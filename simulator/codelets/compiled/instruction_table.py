@@ -79,6 +79,15 @@ def _memory() -> Iterator[Instruction]:
     yield Instruction("tapack", "KWWW", "@0w = tile::packed({@1, @2, @3});", "loads and stores of packed addresses")
 
 
+#: Halves and bytes of two words in one, as the compiler's tests of vectors have them.
+_SHUFFLES = {
+    "sort4x16lo": "(@1 & 0xffff) | tile::left(@2, 16)",
+    "sort4x16hi": "tile::right(@1, 16) | (@2 & 0xffff0000)",
+    "shuf8x8lo": "tile::mixed(@1, @2)",
+    "shuf8x8hi": "tile::mixed(@1 >> 16, @2 >> 16)",
+}
+
+
 def _words() -> Iterator[Instruction]:
     family = "words"
     two = {
@@ -107,6 +116,9 @@ def _words() -> Iterator[Instruction]:
     yield Instruction("setzi", "WI", "@0w = @1;", family)
     yield Instruction("clz", "WW", "@0w = tile::leading_zeros(@1);", family)
     yield Instruction("popc", "WW", "@0w = __builtin_popcount(static_cast<unsigned>(@1));", family)
+    for name, value in _SHUFFLES.items():
+        yield Instruction(name, "WWW", f"@0w = static_cast<int>({value});", family)
+    yield Instruction("swap16", "WW", "@0w = static_cast<int>(tile::left(@1, 16) | tile::right(@1, 16));", family)
     yield Instruction("zero", "2", "@0w[0] = @0w[1] = 0;", family)
     for name, operator in {"and64": "&", "or64": "|", "xor64": "^"}.items():
         code = (

@@ -155,6 +155,8 @@ inline float2 __builtin_ipu_f16v2tof32(half2 v) {
   return float2{static_cast<float>(v[0]), static_cast<float>(v[1])};
 }
 inline half2 __builtin_ipu_f32v2tof16(float2 v) { return half2{static_cast<half>(v[0]), static_cast<half>(v[1])}; }
+inline unsigned __builtin_ipu_shuf8x8lo(unsigned x, unsigned y) { return popvision::tile::mixed(x, y); }
+inline unsigned __builtin_ipu_shuf8x8hi(unsigned x, unsigned y) { return popvision::tile::mixed(x >> 16, y >> 16); }
 /* Three addresses in one value, for loads and stores of inline assembly that step them. */
 inline uint2 __builtin_ipu_tapack(const void *x, const void *y, const void *z) {
   const auto number = [](const void *pointer) { return reinterpret_cast<long long>(pointer); };

@@ -71,6 +71,12 @@ inline unsigned right(long long x, long long n) { return n & ~31 ? 0 : static_ca
 inline int arithmetic_right(long long x, long long n) { return static_cast<int>(x) >> (n & ~31 ? 31 : n); }
 inline int leading_zeros(long long x) { return static_cast<unsigned>(x) ? __builtin_clz(static_cast<unsigned>(x)) : 32; }
 
+// The two lower bytes of each, in turn.
+inline unsigned mixed(long long x, long long y) {
+  const unsigned a = static_cast<unsigned>(x), b = static_cast<unsigned>(y);
+  return (a & 0xff) | (b & 0xff) << 8 | (a & 0xff00) << 8 | (b & 0xff00) << 16;
+}
+
 template <class T>
 T load(long long address) {
   T value;
