@@ -136,7 +136,7 @@ def _column(table: Table, figure: Figure, layout: Mapping[str, Any]) -> Column:
 
 def _width(figure: Figure, title: str) -> int:
     least = _REPORT if figure.id == "in_report" else _LEAST.get(figure.unit, _OTHER)
-    return max(least, min(30 + 8 * len(title), _WIDEST))
+    return max(least, min(44 + 8 * len(title), _WIDEST))
 
 
 def _change(field: str, title: str, kind: str, place: str, first: str) -> Column:

@@ -26,11 +26,19 @@ from popvision.analysis.compare.programs import compared_programs, program_tiles
 from popvision.analysis.compare.steps import steps_of_both
 from popvision.analysis.compare.tile_peak import compared_peaks
 from popvision.analysis.exchange.host import host_copies
+from popvision.analysis.exchange.messages import (
+    between_ipus_table,
+    fan_out_table,
+    fan_outs,
+    messages_of,
+    sendings_table,
+)
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.execution.aggregation import aggregate, aggregate_vertices
 from popvision.analysis.execution.blocks import block_statistics
 from popvision.analysis.execution.step_details import steps_in_window
 from popvision.analysis.execution.worker_lanes import lane_table, lanes_by_tile, worker_lanes
+from popvision.analysis.insights.late import costs_of_waiting, waits_table
 from popvision.analysis.liveness.steps import curve_table, cycles_table, flops_table, vertices_table
 from popvision.analysis.liveness.tile_peak import peak_table, tile_peak
 from popvision.analysis.liveness.variables import always_live_table, live_table
@@ -44,7 +52,7 @@ from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.owners import owners
 from popvision.analysis.operations.parts import compute_set_rows, program_rows, variable_rows, vertex_type_rows
 from popvision.analysis.operations.table import operation_table
-from popvision.analysis.programs.table import program_table, program_tiles
+from popvision.analysis.programs.table import program_table, program_tiles, program_vertices
 from popvision.analysis.report.figure import Figure, Table, Unit, headings, least_certain, table_of, with_changes
 from popvision.analysis.report.figure_titles import (
     TITLES,
@@ -58,7 +66,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import tile_columns
 from popvision.analysis.report.tiles import Where, target_of
 from popvision.analysis.report.titles.figure_title import FigureTitle
-from popvision.analysis.source_code.lines import file_table, line_table
+from popvision.analysis.source_code.lines import file_table, line_table, programs_of_line
 from popvision.questions import QUESTIONS
 from tests.analysis.memory.memory_case import make_case, write_case
 from tests.samples import SAMPLES, program_ending
@@ -77,6 +85,7 @@ def every_table(source: ReportSource) -> list[Table]:
     sample = ReportSource(SAMPLES / "train_mlp")
     hardware = ReportSource(SAMPLES / "matmul_chain_hardware")
     copy = program_ending(hardware, "copy0_switchControlBroadcast0/ExchangePre")
+    messages, file = messages_of(hardware, copy), next(iter(file_table(sample)["file"]))
     return [
         vertices,
         join(vertices, vertices, "vertex_type", match_vertex_types(source, source), vertices.placed_ids()),
@@ -128,7 +137,13 @@ def every_table(source: ReportSource) -> list[Table]:
         file_table(sample),
         peak_table(tile_peak(source, 1)),
         compared_peaks(source, source, (tile_peak(source, 1), tile_peak(source, 1))),
-        line_table(sample, next(iter(file_table(sample)["file"]))),
+        line_table(sample, file),
+        programs_of_line(sample, file, int(line_table(sample, file)["line"][0])),
+        program_vertices(sample, 0),
+        waits_table(sample, costs_of_waiting(sample, 0), 5),
+        fan_out_table(messages),
+        sendings_table(*fan_outs(messages)),
+        between_ipus_table(messages, target_of(hardware)),
     ]
 
 
@@ -165,6 +180,17 @@ def test_a_page_lays_out_a_new_column_by_its_one_entry(monkeypatch: pytest.Monke
         table = headings("vertices_on_tiles", {"name": "text", "heat_bytes": unit})
         assert [(column.title, column.kind) for column in figure_columns(table)][1] == ("Heat", kind)
     assert set(KINDS) == set(get_args(Unit))
+
+
+def test_columns_fit_their_titles_and_what_stands_once_comes_first() -> None:
+    nothing = headings("vertices_on_tiles", {"name": "text", "instances": "count", "kind": "text", "vertex_type": "id"})
+    columns = figure_columns(nothing)
+    assert [column.title for column in columns] == ["Vertex type", "Instances", "Kind", "Id"]
+    assert columns[0].width is None
+    assert all(column.width is not None and column.width >= 44 + 8 * len(column.title) for column in columns[1:])
+    assert [column.title for column in figure_columns(nothing, order=["vertex_type"])][:2] == ["Id", "Vertex type"]
+    both = figure_columns(join(nothing, nothing, "name"))
+    assert [column.field for column in both][:5] == ["name", "kind", "vertex_type", "in_report", "instances_source"]
 
 
 def test_a_table_has_the_figures_of_its_units_and_no_others() -> None:
