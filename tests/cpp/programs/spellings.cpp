@@ -114,7 +114,8 @@ int main() {
   Executable plain = compileGraph(graph, {prog}, {}, silent); // without captures: it would become a bool
   Executable executable =
       compileGraph(graph, {prog, Sequence()}, {{"debug.retainDebugInformation", "true"}}, progress);
-  std::unique_ptr<Engine> engine(new Engine(std::move(Engine(executable, {{"debug.retainDebugInformation", "true"}}))));
+  Engine made(executable, {{"debug.retainDebugInformation", "true"}});
+  std::unique_ptr<Engine> engine(new Engine(std::move(made)));
 
   std::vector<float> sent{1, 2, 3, 4}, received(4);
   engine->connectStream(in, &sent[0]);

@@ -133,7 +133,7 @@ void functions(Results &results) {
   graphfn::ProgramFunction negate(graph, {graphfn::inout(t)}, [&](std::vector<Tensor> &tensors) -> Program {
     Sequence seq;
     popops::negInPlace(graph, tensors[0], seq);
-    return std::move(seq);
+    return Program(std::move(seq));
   });
   std::vector<Tensor> changed = {results.variable(t)};
   prog.add(negate(changed));
