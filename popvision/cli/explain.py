@@ -15,8 +15,8 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(report: Path, program: int | None, tile: int | None, as_json: bool) -> None:
     """Explain the figures of PROGRAM (its id, as the viewer and the summary show it): each term with its value, formula
-    or rule, publication, and whether it is exact, fitted or a guess. Without PROGRAM, explain the total cycles and the
-    memory of REPORT. Every term is read from REPORT; nothing is computed again."""
+    or rule, publication, and whether it is exact, fitted, given by the program or a guess. Without PROGRAM, explain the
+    total cycles and the memory of REPORT. Every term is read from REPORT; nothing is computed again."""
     from popvision.analysis.explain.explain import derivation_text, program_text
     from popvision.analysis.report.source import ReportSource
     from popvision.answers.explain import explain_answer, explanation, provenance_text

@@ -157,7 +157,7 @@ EXPLAIN = columns(
     term         | text  | a term of it
     sign         | count | 1 or -1; 0 = a fact that is not added
     value        | count | value of the term
-    provenance   | text  | exact, fitted, guess or report
+    provenance   | text  | exact, fitted, given, guess or report
     source       | text  | formula and publication
     """,
 )

@@ -61,7 +61,7 @@ VERTICES = columns(
     thread_cycles    | thread_cycles | sum of the estimates; of supervisor and multi vertices tile cycles
     state_bytes      | bytes         | state of one instance
     flops            | flops         | of one execution, -1 when unknown
-    provenance       | text          | of the estimate: exact, fitted, guess or unknown
+    provenance       | text          | of the estimate: exact, fitted, given, guess or unknown
     """,
 )
 

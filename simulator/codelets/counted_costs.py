@@ -41,7 +41,7 @@ def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> C
         except TooLongError:
             return _extrapolated(cls, kind, fields, sizes, values)
 
-    return costs_by_counting(cls.__name__, kind, fields, count)
+    return or_guessed(cls.__name__, kind, costs_by_counting(kind, fields, count))
 
 
 #: Compute sets are estimated on several threads, but counting runs code of the program in a shared process and fills a
@@ -49,27 +49,37 @@ def counted_costs(cls: type[Any], kind: str, fields: tuple[FieldSpec, ...]) -> C
 _counting = Lock()
 
 
-def costs_by_counting(
-    name: str, kind: str, fields: tuple[FieldSpec, ...], count: Count, better: str = "give it an `estimate`"
-) -> CostFunction:
-    """A cost function that counts some vertices and caches their figures by size. `better`: advice for a better figure
-    than a guess."""
+def costs_by_counting(kind: str, fields: tuple[FieldSpec, ...], count: Count) -> CostFunction:
+    """A cost function that counts some vertices and caches their figures by size. It raises NotCountableError."""
     figures_by_size: dict[Any, Figures | NotCountableError] = {}
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        moved = sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
+        with _counting:
+            return _counted(kind, fields, count, block, elements, _moved(block, elements), figures_by_size)
+
+    return costs
+
+
+def or_guessed(name: str, kind: str, counting: CostFunction, better: str = "give it an `estimate`") -> CostFunction:
+    """The costs that `counting` gives, else a guess by the elements moved. `better`: advice for a better figure."""
+
+    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         try:
-            with _counting:
-                return _counted(kind, fields, count, block, elements, moved, figures_by_size)
+            return counting(block, elements, target)
         except NotCountableError as reason:
             text_output.once(
                 f"codelet {name}",
                 f"the cycles of codelet {name} cannot be counted: it {reason}. They are guessed from the "
                 f"elements it moves; {better} for a better figure.",
             )
-            return guess(kind, moved, target.getNumWorkerContexts())
+            return guess(kind, _moved(block, elements), target.getNumWorkerContexts())
 
     return costs
+
+
+def _moved(block: VertexBlock, elements: Mapping[str, Int64Array]) -> Int64Array:
+    """Elements of all fields of each vertex."""
+    return sum((np.asarray(elements[name]) for name in elements), np.zeros(len(block), np.int64))
 
 
 def _counted(

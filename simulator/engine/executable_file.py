@@ -131,7 +131,7 @@ def _without_code(block: VertexBlock) -> VertexBlock:
             f"The executable cannot be saved: vertices of type {type_.name} run one by one, and their code belongs to "
             "a library; execute that compute set as part of the library's operation."
         )
-    code = replace(type_, costs=None, code=None, compute=None, compute_batch=None)  # type: ignore[arg-type]
+    code = replace(type_, costs=None, counts=None, code=None, compute=None, compute_batch=None)  # type: ignore[arg-type]
     return replace(block, type=code)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from popvision.formats.profile.model import Provenance
 from simulator.arrays import Int64Array, UInt32Array
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import QUARTER, QUARTER_METADATA
@@ -131,7 +132,7 @@ class BlockCosts:
     """Cycles of each vertex of a block: thread cycles for workers, tile cycles for supervisor and multi vertices."""
 
     cycles: Int64Array
-    provenance: Literal["exact", "fitted", "guess"]
+    provenance: Provenance
     source: str  #: the formula or rule, one line
     flops: Int64Array | None = None
     #: tile cycles that hardware takes to launch each vertex beyond `cycles`; None = as its kind (machine.launch)
@@ -163,6 +164,8 @@ class VertexType:
     constrained: bool = False  #: the program asked for `apart`, so that a graph that cannot keep it is refused
     #: the class of a compiled source; its vertices run in a process of their own
     compiled: CompiledClass | None = None
+    #: the costs that the code of such a class counts, whatever the program estimates; raises NotCountableError
+    counts: CostFunction | None = None
     codelet: Any = None  #: the class of a codelet in Python
     awaits_code: bool = False  #: declared without code, which another source or codelet of the name gives
     fields_by_name: dict[str, FieldSpec] = field(init=False, compare=False)

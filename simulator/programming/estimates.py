@@ -54,7 +54,7 @@ def register_estimator(
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         rows = [_estimated(f, block, row, target) for row in range(len(block))]
         table = np.array([(e.cycles, e.flops) for e in rows], np.int64).reshape(-1, 2)
-        return BlockCosts(table[:, 0], "fitted", "the program's performance estimator", table[:, 1])
+        return BlockCosts(table[:, 0], "given", "the program's performance estimator", table[:, 1])
 
     store.vertex_types[type_.name] = replace(type_, costs=costs)
     store.estimators[type_.name] = costs

@@ -45,13 +45,12 @@ def source(base: str = "Vertex", argument: str = "", first: str = "0") -> str:
 
 
 def counters(device: Any, text: str, sizes: list[int], options: dict[str, str] | None = None) -> list[list[int]]:
-    """What vertices of these sizes, all on a tile and 100 cycles long, store."""
+    """What vertices of these sizes, all on a tile, store."""
     bench = Bench(2, device)
     bench.graph.addCodelets(io.StringIO(text))
     for k, size in enumerate(sizes):
         fields = {"in": bench.tensor(f"x{k}", FLOAT, np.ones(size)), "out": bench.tensor(f"y{k}", FLOAT, np.ones(size))}
-        vertex = bench.vertex("Timed", {**fields, "cycles": bench.tensor(f"c{k}", UNSIGNED_INT, np.zeros(18))})
-        bench.graph.setPerfEstimate(vertex, 100)
+        bench.vertex("Timed", {**fields, "cycles": bench.tensor(f"c{k}", UNSIGNED_INT, np.zeros(18))})
     read = bench.run([f"c{k}" for k in range(len(sizes))] + [f"y{k}" for k in range(len(sizes))], options)
     assert all((values == 4).all() for values in read[len(sizes) :])
     return [array.tolist() for array in read[: len(sizes)]]
@@ -71,7 +70,7 @@ def test_a_vertex_begins_after_those_before_it_on_its_worker(device: Any) -> Non
     first, *_, seventh = counters(device, source(), sizes)
     assert first[0] == ENTERED
     assert seventh[1] - seventh[0] == first[1] - first[0]
-    assert seventh[0] - first[0] == 6 * 100
+    assert 0 < seventh[0] - first[1] <= 6 * 40  # what the first does after its second read, and entering
 
 
 def test_workers_of_a_multi_vertex_begin_together(device: Any) -> None:
@@ -84,7 +83,7 @@ def test_workers_of_a_multi_vertex_begin_together(device: Any) -> None:
 def test_a_supervisor_counts_its_own_instructions(device: Any) -> None:
     few, more = counters(device, source("SupervisorVertex"), [10, 20])
     assert (more[1] - more[0]) - (few[1] - few[0]) == 10 * 5 * 6
-    assert more[0] - few[0] == 100  # an estimate in tile cycles; they run one after another
+    assert 0 < more[0] - few[1] <= 6 * 40  # they run one after another
 
 
 def test_the_register_is_the_counter(device: Any) -> None:
@@ -104,8 +103,7 @@ def test_a_function_of_another_source_is_counted(device: Any) -> None:
         io.StringIO("float thrice(float x) { return 3 * x; }"), "", io.StringIO(), CodeletFileType.CSource
     )
     fields = {name: bench.tensor(name, FLOAT, np.ones(10)) for name in ("in", "out")}
-    vertex = bench.vertex("Timed", {**fields, "cycles": bench.tensor("cycles", UNSIGNED_INT, np.zeros(18))})
-    bench.graph.setPerfEstimate(vertex, 100)
+    bench.vertex("Timed", {**fields, "cycles": bench.tensor("cycles", UNSIGNED_INT, np.zeros(18))})
     [read] = bench.run(["cycles"])
     assert read[1] - read[0] >= 10 * 6 * 6  # load, call, multiply, add, store, branch
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from popvision.arrays import AnyArray, BoolArray, Int64Array
-from popvision.formats.profile.model import PROVENANCE
+from popvision.formats.profile import model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,9 +49,11 @@ Unit: TypeAlias = Literal[
     "host_us",
 ]
 
-#: The least certain source of the values of modelled cycles: a public formula, constants fitted to published figures, a
-#: default for an unknown codelet, no source given. "" for figures that no model makes, or where the report is silent.
-Provenance: TypeAlias = Literal["", "exact", "fitted", "guess", "unknown"]
+#: The least certain source of the values of modelled cycles; "" for figures that no model makes, or where the report is
+#: silent.
+Provenance: TypeAlias = model.Provenance | Literal[""]
+#: What each class means, from the most certain to the least.
+PROVENANCE_MEANS = model.PROVENANCE_MEANS
 
 #: A table of two reports has a figure twice; one with several places has the change of later places to the first.
 Side: TypeAlias = Literal["", "source", "target", "change"]
@@ -141,9 +143,9 @@ def _plain(value: Any) -> Any:
 
 
 def least_certain(classes: Iterable[str]) -> Provenance:
-    """The last of exact, fitted, guess, unknown that occurs; "" for none of them."""
-    known = [PROVENANCE.index(each) for each in classes if each in PROVENANCE]
-    return cast(Provenance, PROVENANCE[max(known)]) if known else ""
+    """The last class of model.PROVENANCE that occurs; "" for none of them."""
+    classes = set(classes)
+    return next((known for known in reversed(model.PROVENANCE) if known in classes), "")
 
 
 def table_of(id: str, units: Mapping[str, Unit], values: Mapping[str, Values] | pd.DataFrame) -> Table:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from popvision.arrays import BoolArray, Float64Array, IntegerArray, UInt8Array
 from popvision.formats.profile.program_types import PROGRAM_TYPES as PROGRAM_TYPES
@@ -63,8 +63,17 @@ REGIONS = ("nonInterleaved", "interleaved", "overflowed")
 #: Per-tile figures of programs, the fields of ProgramOnIpu.
 PROGRAM_FIGURES = ("cycles", "rx", "tx", "exchange_code", "control_code")
 
-#: Where a figure comes from: a public formula, a constant fitted to published figures, or a default.
-PROVENANCE = ("exact", "fitted", "guess", "unknown")
+Provenance = Literal["exact", "fitted", "given", "guess", "unknown"]
+"""Class of a figure by where it comes from."""
+#: What each class means, from the most certain to the least.
+PROVENANCE_MEANS: dict[Provenance, str] = {
+    "exact": "a public formula",
+    "fitted": "a constant fitted to published figures",
+    "given": "an estimate of the program",
+    "guess": "a default, because no source states the cost",
+    "unknown": "the report does not state the source",
+}
+PROVENANCE = tuple(PROVENANCE_MEANS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from popvision.formats.profile.program_types import PROGRAM_TYPES
 
 #: Version of the layout of profile.pop. Readers refuse a newer major version.
-FORMAT_VERSION = (1, 4, 0)
+FORMAT_VERSION = (1, 5, 0)
 
 #: `PRAGMA application_id`: "PPOP" in ASCII.
 APPLICATION_ID = 0x50504F50

@@ -36,7 +36,8 @@ _PATIENCE = 5.0
 
 
 def counted_costs(program: Callable[[Mapping[str, str]], Program], class_: CompiledClass) -> CostFunction:
-    """The cost function of a vertex class. `program`: `CodeletLibrary.program`, called when a vertex is counted."""
+    """The costs that a vertex class counts; they raise NotCountableError. `program`: `CodeletLibrary.program`, called
+    when a vertex is counted."""
     layout = class_.layout
     fields = tuple(field.spec for field in layout.fields)
 
@@ -44,7 +45,7 @@ def counted_costs(program: Callable[[Mapping[str, str]], Program], class_: Compi
         external = {called_symbol(class_): class_.symbol} if class_.symbol else {}
         return _count(program(external), class_, sizes, values)
 
-    return costs_by_counting(layout.name, layout.kind, fields, count, "register a performance estimator")
+    return costs_by_counting(layout.kind, fields, count)
 
 
 def _count(

@@ -28,6 +28,7 @@ from simulator.codelets.compiled.source import (
     stream_text,
 )
 from simulator.codelets.compiled.unit import Unit, called_symbol, unit_of
+from simulator.codelets.counted_costs import or_guessed
 from simulator.graph.vertices import CompiledClass, VertexType, with_metadata_fields
 
 if TYPE_CHECKING:
@@ -127,11 +128,13 @@ class CodeletLibrary:
         layout = class_.layout
         declared = tuple(field.spec for field in layout.fields)
         fields, apart = constrained(layout.name, class_.constraints, declared)
+        counts = counted_costs(self.program, class_)
         return VertexType(
             name=layout.name,
             kind=layout.kind,
             fields=with_metadata_fields(fields),
-            costs=counted_costs(self.program, class_),
+            costs=or_guessed(layout.name, layout.kind, counts, "register a performance estimator"),
+            counts=counts,
             code=partial(counted_code, self.program, class_),
             apart=apart,
             constrained=bool(apart),

@@ -17,6 +17,7 @@ from popvision.formats.profile.model import PROVENANCE, ComputeSetVertices, Cost
 from simulator.arrays import Int64Array, UInt8Array
 from simulator.base.options.compile import CompileSettings
 from simulator.base.target import Target
+from simulator.compiler.cost.block_costs import block_costs
 from simulator.compiler.cost.cost_derivation import CostedBlock, derivation
 from simulator.compiler.cost.counted_sets import CountedSet, counted_set
 from simulator.compiler.cost.external_exchange import external_terms
@@ -29,7 +30,7 @@ from simulator.compiler.threads import on_threads
 from simulator.graph import program as programs
 from simulator.graph.program import Program
 from simulator.graph.store import GraphStore
-from simulator.graph.vertices import BlockCosts, VertexBlock
+from simulator.graph.vertices import VertexBlock
 from simulator.machine import footprint, launch, local_copy
 
 
@@ -116,15 +117,10 @@ def estimate_local_copy(index: int, copy: LocalCopy, rate: int = local_copy.BYTE
 
 def _cost(block: VertexBlock, type_: int, machine: Machine) -> CostedBlock:
     n = len(block)
-    given, flops, kind = block.cycles, block.flops, block.type.kind
+    kind = block.type.kind
     launched = machine.hardware and kind != "worker"
-    if given is not None and (given >= 0).all():
-        costs = BlockCosts(given, "exact", "setPerfEstimate", flops)
-    else:
-        costs = block.type.costs(block, Elements(block), machine.target)
-    cycles = costs.cycles if given is None else np.where(given >= 0, given, costs.cycles)
-    if flops is None or (flops < 0).all():
-        flops = costs.flops
+    costs = block_costs(block, Elements(block), machine)
+    cycles, flops = costs.cycles, costs.flops
     started = costs.launch if launched else None
     if launched and started is None:
         started = np.full(n, launch.CYCLES[kind], np.int64)

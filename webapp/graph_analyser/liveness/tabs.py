@@ -170,7 +170,7 @@ def _cycles(source: ReportSource, key: str, state: LivenessState) -> Component:
     about = help_text(
         "Cycle estimates",
         "Cycles that the compiler estimates for one execution on the selected tiles. Each figure has a provenance: "
-        "exact (a public formula), fitted (a constant fitted to public figures) or guess.",
+        "exact (a public formula), fitted (a constant fitted to public figures), given or guess.",
         formula="device time = maximum over tiles / clock",
     )
     place = where_text(state.where, target_of(source).num_replicas)

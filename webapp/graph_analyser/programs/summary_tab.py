@@ -15,6 +15,7 @@ from popvision.analysis.programs.details import ProgramFacts
 from popvision.analysis.programs.related_programs import related_programs
 from popvision.analysis.programs.table import column_totals, program_columns, program_table
 from popvision.analysis.report.columns import liveness, programs_of
+from popvision.analysis.report.figure import PROVENANCE_MEANS
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from webapp.components import Column, Tab, data_table
 from webapp.components.attributes import attributes
@@ -27,12 +28,8 @@ from webapp.graph_analyser.programs.tables import COLUMNS
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
-CLASS_HELP = {
-    "exact": "a public formula",
-    "fitted": "a constant fitted to published figures",
-    "guess": "a default, because no source states the cost",
-    "unknown": "the report does not state the source",
-}
+#: What the classes of figures mean.
+CLASS_HELP = {str(name): text for name, text in PROVENANCE_MEANS.items()}
 
 #: Rows of the table of related programs: those with most cycles.
 _MOST_RELATED = 1_000

@@ -120,7 +120,9 @@ OF_MEMORY: dict[str, dict[str, FigureTitle]] = {
         "longest_tile": FigureTitle("Longest tile", "The tile that has the maximum"),
         "balance": FigureTitle("Balance", formula="mean / maximum over all these tiles"),
         "device_us": FigureTitle("Device µs", "Device time, modelled, not measured", "maximum / clock"),
-        "provenance": FigureTitle("Basis", "Least certain source of the vertices' cycles: exact, fitted or guess"),
+        "provenance": FigureTitle(
+            "Basis", "Least certain source of the vertices' cycles: exact, fitted, given or guess"
+        ),
     },
     "flop_estimates": {
         "name": FigureTitle("Vertex type"),
