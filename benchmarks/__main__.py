@@ -23,6 +23,7 @@ NAMES = (
     "exchange",
     "report_pages",
     "cpp.codelets",
+    "cpp.counted_runs",
     "pva_access",
 )
 
