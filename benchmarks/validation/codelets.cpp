@@ -23,6 +23,30 @@ class Triad : public Vertex {
 template class Triad<float>;
 template class Triad<half>;
 
+// The same with the tile's vector instructions: two floats or four halves an instruction.
+template <typename T>
+class VectorTriad : public Vertex {
+  using Element = typename std::remove_reference<decltype(T()[0])>::type;
+
+ public:
+  Output<Vector<Element, VectorLayout::SPAN, 8>> a;
+  Input<Vector<Element, VectorLayout::SPAN, 8>> b;
+  Input<Vector<Element, VectorLayout::SPAN, 8>> c;
+  const Element q;
+
+  bool compute() {
+    T *to = reinterpret_cast<T *>(a.data());
+    const T *from = reinterpret_cast<const T *>(b.data()), *times = reinterpret_cast<const T *>(c.data());
+    T factor{};
+    for (unsigned i = 0; i < sizeof(T) / sizeof(Element); ++i) factor[i] = q;
+    for (unsigned i = 0; i < a.size() / (sizeof(T) / sizeof(Element)); ++i) to[i] = from[i] + factor * times[i];
+    return true;
+  }
+};
+
+template class VectorTriad<float2>;
+template class VectorTriad<half4>;
+
 // The loop of the lightweight profiling tutorial: its counter lies in memory.
 template <unsigned Trips>
 class VolatileLoop : public SupervisorVertex {
