@@ -91,6 +91,15 @@ class Building:
         finally:
             self._move_to(before)
 
+    @contextmanager
+    def over_all_ipus(self) -> Iterator[None]:
+        """Build at the spot at hand with tensors of any IPU, as the numbers of an optimizer are."""
+        before, self.graph = self.graph, self.top
+        try:
+            yield
+        finally:
+            self.graph = before
+
     def spot_of(self, place: Place) -> Spot:
         """Where an operator of this pass runs."""
         return self.execution.spot(place, self.is_backward)
@@ -168,6 +177,15 @@ class Building:
         self.top.setTileMapping(number, 0)
         return number
 
+    def here(self, number: Tensor) -> Tensor:
+        """A number of the program as operators at the spot at hand read it: a copy on their IPU."""
+        if self.spot.ipu == 0:
+            return number
+        copied = self.graph.addVariable(number.elementType(), list(number.shape()), self.name("number"))
+        self.graph.setTileMapping(copied, 0)
+        self.program.add(programs.Copy(number, copied, False, self.name("number")))
+        return copied
+
     def constant(self, dtype: str | Type, shape: Sequence[int], values: Any, name: str = "constant") -> Tensor:
         """A constant, spread over the tiles in order. `values` is one number for all elements, or an array. Frameworks
         cut the fraction of a number that fills integers; the Graph refuses it."""
@@ -202,7 +220,7 @@ class Building:
         if factor == 1.0:
             return slope
         if isinstance(factor, Tensor):
-            factor = self.cast(factor, slope.elementType())
+            factor = self.cast(self.here(factor), slope.elementType())
             return popops.map(self.graph, apply(e._1, e._2), [slope, factor], self.program, self.name())
         term = apply(e._1, e.Const(factor, slope.elementType()))
         return popops.map(self.graph, term, [slope], self.program, self.name())

@@ -59,7 +59,7 @@ class LossScaling:
         if isinstance(factor, float):
             return self.at.constant(loss_type, shape, factor * share, "lossScaling")
         filled = self.at.constant(loss_type, shape, share, "lossShare")
-        factor = self.at.cast(factor, loss_type, "lossScaling")
+        factor = self.at.cast(self.at.here(factor), loss_type, "lossScaling")
         return popops.mul(self.at.graph, filled, factor, self.at.program, self.at.name("lossScaling"))
 
     def track(self, slope: Tensor) -> None:

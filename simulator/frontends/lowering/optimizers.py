@@ -14,9 +14,10 @@ from typing import Any
 
 from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.loss_scaling import RATE
-from simulator.frontends.lowering.programs import Updated
+from simulator.frontends.lowering.update_steps import Update, Updated
 from simulator.frontends.optimizer import Optimizer, Rule
 from simulator.poplar import FLOAT, HALF, Tensor, Type
+from simulator.poplar import program as programs
 from simulator.poplibs import popops
 
 e = popops.expr
@@ -129,28 +130,81 @@ def _placed(term: Term, tensors: Sequence[Tensor | float]) -> tuple[Term, list[T
     return (e.Cast(expression, HALF) if is_mixed and real[0].elementType() == HALF else expression), real
 
 
-def update_rule(optimizer: Optimizer) -> Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]:
-    """The step of an optimizer, for `ModuleLowering`. Weights in none of its groups stay as they are."""
+class UpdateRule(Update):
+    """The step of an optimizer, for one `ModuleLowering`. Weights in none of its groups stay as they are."""
 
-    def update(at: Building, weights: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
-        step = _Step(at, optimizer)
-        for name, setting in optimizer.settings():
-            if not setting.is_constant:
-                step.value(name)
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+        self._step: _Step | None = None
+        self._combined: set[str] = set()  #: weights whose velocity is the accumulator
+
+    def __call__(self, at: Building, weights: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
+        step, optimizer = self._begun(at), self._optimizer
         stepped = {name: pair for name, pair in weights.items() if optimizer.group_of(name) is not None}
         gradients = {}
         for name, (_, slope) in stepped.items():
             with step.updating(name):
-                gradients[name] = _unscaled(step, name, slope)
+                gradients[name] = slope if name in self._combined else _unscaled(step, name, slope)
         if math.isfinite(optimizer.max_grad_norm):
             with at.part("gradients", "ClipNorm"):
                 _clip(step, gradients)
         for name, (weight, _) in stepped.items():
+            prefix = f"{optimizer.group_of(name)}."
             with step.updating(name):
-                _RULES[optimizer.rule](step, name, f"{optimizer.group_of(name)}.", weight, gradients[name])
+                if name in self._combined:
+                    _descend(step, name, prefix, weight, gradients[name])
+                else:
+                    _RULES[optimizer.rule](step, name, prefix, weight, gradients[name])
         return Updated(step.states, step.rates, step.first_values)
 
-    return update
+    def accumulated(
+        self, at: Building, name: str, weight: Tensor, slope: Tensor, before: programs.Sequence, share: float
+    ) -> Tensor | None:
+        """PopART's SGD1 (sgd.hpp): v = v * momentum + weight decay before the micro-batches, each of which adds its
+        gradient to v. Changed numbers hold from the next step on; in PopART momentum and decay a step later. Clipping
+        takes the norm of the gradients, which therefore add up apart from v."""
+        chosen = self._optimizer
+        prefix = f"{chosen.group_of(name)}."
+        if not chosen.combined_accumulator or chosen.group_of(name) is None or math.isfinite(chosen.max_grad_norm):
+            return None
+        step = self._begun(at)
+        momentum, decay = step.value(f"{prefix}momentum"), step.value(f"{prefix}weight_decay")
+        scaling, loss_scaling = step.value(f"{prefix}velocity_scaling"), step.value("loss_scaling")
+        if isinstance(momentum, float) and momentum == 0.0:
+            return None
+        self._combined.add(name)
+        velocity = step.state(f"Accl___{name}", weight, chosen.first_state_type)
+        with at.inside(before), at.over_all_ipus():
+            damping = _damping(step, prefix)
+            if isinstance(decay, float) and decay == 0.0:
+                step.assign(lambda v, m: v * m, [velocity, momentum], f"{name}/SGD1AcclUpdate")
+            else:
+                step.assign(
+                    lambda v, w, m, d, s, *t: _damped(v * m, w * d * s, t),
+                    [velocity, weight, momentum, decay, scaling, *damping],
+                    f"{name}/SGD1AcclUpdate",
+                )
+        with at.over_all_ipus():
+            step.assign(
+                lambda v, g, s, ls, *t: _damped(v, g * (s * e.Const(share) / ls), t),
+                [velocity, slope, scaling, loss_scaling, *damping],
+                f"{name}/SGD1Accumulate",
+            )
+        return velocity
+
+    def _begun(self, at: Building) -> _Step:
+        """The step, with all numbers that the host sends."""
+        if self._step is None:
+            self._step = _Step(at, self._optimizer)
+            for name, setting in self._optimizer.settings():
+                if not setting.is_constant:
+                    self._step.value(name)
+        return self._step
+
+
+def update_rule(optimizer: Optimizer) -> UpdateRule:
+    """The step of an optimizer, for one `ModuleLowering`."""
+    return UpdateRule(optimizer)
 
 
 def _unscaled(step: _Step, name: str, slope: Tensor) -> Tensor:
@@ -205,14 +259,31 @@ def _sgd(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor) -> 
         step.subtract(weight, kept, rate, f"{name}/SGD0VarUpdate")
         return
     velocity = step.state(f"Accl___{name}", weight, step.optimizer.first_state_type)
-    if isinstance(dampening, float) and dampening == 0.0:
-        step.assign(lambda v, g, m, s: v * m + g * s, [velocity, slope, momentum, scaling], f"{name}/SGD1AcclUpdate")
-    else:
-        step.assign(
-            lambda v, g, m, s, d, t: v * m + g * s * (e.Const(1.0) - d * e.Min(t - e.Const(1.0), e.Const(1.0))),
-            [velocity, slope, momentum, scaling, dampening, step.step_count()],
-            f"{name}/SGD1AcclUpdate",
-        )
+    step.assign(
+        lambda v, g, m, s, *t: _damped(v * m, g * s, t),
+        [velocity, slope, momentum, scaling, *_damping(step, prefix)],
+        f"{name}/SGD1AcclUpdate",
+    )
+    _descend(step, name, prefix, weight, velocity)
+
+
+def _damping(step: _Step, prefix: str) -> list[Tensor | float]:
+    """The dampening and the number of the step; nothing where there is no dampening."""
+    dampening = step.value(f"{prefix}dampening")
+    return [] if isinstance(dampening, float) and dampening == 0.0 else [dampening, step.step_count()]
+
+
+def _damped(velocity: Term, added: Term, damping: Sequence[Term]) -> Term:
+    """What is added is damped from the second step on: the velocity of the first is the whole gradient."""
+    if not damping:
+        return velocity + added
+    dampening, count = damping
+    return velocity + added * (e.Const(1.0) - dampening * e.Min(count - e.Const(1.0), e.Const(1.0)))
+
+
+def _descend(step: _Step, name: str, prefix: str, weight: Tensor, velocity: Tensor) -> None:
+    """weight -= velocity * learning rate / velocity scaling."""
+    rate, scaling = step.value(f"{prefix}learning_rate"), step.value(f"{prefix}velocity_scaling")
     factor: Tensor | float = rate
     if not (isinstance(scaling, float) and scaling == 1.0):
         both = [rate, scaling]

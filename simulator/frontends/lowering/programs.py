@@ -8,9 +8,9 @@ Weights and inputs get their places when the first operator reads them, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Input, Operator, Program, Value, Weight, values_with_gradient
@@ -32,6 +32,7 @@ from simulator.frontends.lowering.lowered import (
 )
 from simulator.frontends.lowering.pipeline import Pipeline, check_loss, stages_in_order, stages_of
 from simulator.frontends.lowering.shards import Execution, Shards, Spot, ipus_of, placed
+from simulator.frontends.lowering.update_steps import Update, Updated
 from simulator.poplar import (
     UNSIGNED_INT,
     FloatingPointBehaviour,
@@ -46,26 +47,6 @@ from simulator.poplar import (
 )
 from simulator.poplar import program as programs
 from simulator.poplibs import gcl, popops, poputil
-
-
-@dataclass(frozen=True)
-class Updated:
-    """Tensors of an update step by name: states that last, rates that the host sends, and the states' first values."""
-
-    states: Mapping[str, Tensor] = field(default_factory=dict)
-    rates: Mapping[str, Tensor] = field(default_factory=dict)
-    first_values: Mapping[str, float] = field(default_factory=dict)
-
-    def joined(self, scaling: LossScaling) -> Updated:
-        """With the tensors of the loss scaling."""
-        first = dict.fromkeys(scaling.states, 1.0)
-        return Updated(
-            {**self.states, **scaling.states}, {**self.rates, **scaling.rates}, {**self.first_values, **first}
-        )
-
-
-#: (building, tensor and gradient of each weight) -> the tensors of the step
-Update = Callable[[Building, Mapping[str, tuple[Tensor, Tensor]]], Updated]
 
 
 class ObservationError(poplar_error):
@@ -94,6 +75,7 @@ class ModuleLowering:
         self.tape = Tape(self.at, self._place_value, self._name, with_gradient, self.captured.hooks)
         if settings.automatic_loss_scaling:
             self.tape.track = self.loss_scaling.track
+        self.states_with_gradients: set[str] = set()  #: weights whose accumulator is a state of the optimizer
         self.output_copies: dict[int, Tensor] = {}  #: outputs that are views of what the step writes, by number
 
     def _execution(self) -> Execution:
@@ -270,6 +252,14 @@ class ModuleLowering:
         spot, name = self.execution.slope_spot(self.tape.homes[weight.value.number]), f"Accl___{weight.name}"
         graph = self.execution.graph(spot)
         like, chosen = self.tape.tensor(weight.value), self.settings.accumulator_type
+        assert self.update is not None
+        if self.settings.group_of(weight.name) is None:
+            share = 1.0 if self.settings.mean_over_replicas else float(self.settings.replicas)
+            with self.at.at_spot(spot):
+                state = self.update.accumulated(self.at, weight.name, like, slope, before, share)
+            if state is not None:
+                self.states_with_gradients.add(weight.name)
+                return state
         type_ = element_type(chosen) if chosen else like.elementType()
         total = graph.clone(type_, like, name)
         popops.zero(graph, total, before, f"{name}/zero")
@@ -280,7 +270,7 @@ class ModuleLowering:
 
     def _reduce(self, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> None:
         """Add the gradients of all replicas, or of those that share the weight; with the mean they are divided by the
-        number of all, as PopTorch divides the loss."""
+        number of all, as PopTorch divides the loss. A state that is the accumulator is the mean of all."""
         if self.settings.replicas == 1:
             return
         for name, (_, slope) in gradients.items():
@@ -289,7 +279,7 @@ class ModuleLowering:
                 add, program = gcl.CollectiveOperator.ADD, self.at.program
                 group = self.settings.group_of(name)
                 gcl.allReduceInPlaceCrossReplica(self.graph, slope, add, program, context, group=group)
-                if self.settings.mean_over_replicas:
+                if self.settings.mean_over_replicas or name in self.states_with_gradients:
                     popops.mulInPlace(self.graph, slope, 1.0 / self.settings.replicas, program, f"{context}/mean")
 
     # Streams

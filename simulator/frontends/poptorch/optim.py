@@ -118,7 +118,8 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 
 class SGD(Optimizer, torch.optim.SGD):
-    """torch.optim.SGD. `use_combined_accum` keeps accumulated gradient and velocity in one tensor."""
+    """torch.optim.SGD. `use_combined_accum` keeps accumulated gradient and velocity in one tensor, of
+    velocity_accum_type; with max_grad_norm they stay apart, as the norm is that of the gradients."""
 
     def __init__(
         self,

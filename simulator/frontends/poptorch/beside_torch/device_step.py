@@ -24,8 +24,9 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.loss_scaling import FACTOR
 from simulator.frontends.lowering.lowered import Lowered, Observed, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
-from simulator.frontends.lowering.programs import ModuleLowering, Update, Updated
+from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.lowering.shards import Spot
+from simulator.frontends.lowering.update_steps import Update, Updated
 from simulator.frontends.poptorch.beside_torch.calls import CALL
 from simulator.frontends.poptorch.compiled_model import ENGINE_OPTIONS, ModelRequest
 from simulator.frontends.poptorch.host_inputs import send_inputs
@@ -150,19 +151,21 @@ class _CheckedLowering(ModuleLowering):
         return slope, value, self.execution.slope_spot(home)
 
 
-def _keeping_gradients(update: Update) -> Update:
-    """An optimizer's step whose gradients become states too, which the host fetches."""
+class _KeepingGradients(Update):
+    """An optimizer's step whose gradients, which add up apart from its states, become states too, which the host
+    fetches."""
 
-    def keep(at: Building, gradients: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
+    def __init__(self, update: Update) -> None:
+        self._update = update
+
+    def __call__(self, at: Building, weights: Mapping[str, tuple[Tensor, Tensor]]) -> Updated:
         slopes = {
             f"{_PREFIX}{name}": poputil.duplicate(at.graph, slope, at.program, f"{name}/gradient")
-            for name, (_, slope) in gradients.items()
+            for name, (_, slope) in weights.items()
         }
-        updated = update(at, gradients)
+        updated = self._update(at, weights)
         first_values = {**updated.first_values, **dict.fromkeys(slopes, 0.0)}
         return Updated({**updated.states, **slopes}, updated.rates, first_values)
-
-    return keep
 
 
 def checked_settings(settings: Settings, training: bool) -> Settings:
@@ -191,7 +194,7 @@ def run_on_device(
     loss = [program.loss] if program.loss is not None else []
     chosen = [*{value.number: value for value in (*chosen, *loss)}.values()]
     settings, target = checked_settings(request.settings, request.training), roomy(target)
-    update = None if request.optimizer is None else _keeping_gradients(update_rule(request.optimizer))
+    update = None if request.optimizer is None else _KeepingGradients(update_rule(request.optimizer))
     lowering = _CheckedLowering(target, program, settings, update, chosen)
     with _without_reports():
         lowered = lowering.lower()
