@@ -81,6 +81,22 @@ def test_a_trip_more_costs_its_cycles(hardware) -> None:
     assert 999 * TRIP < thousand - none <= 1002 * TRIP
 
 
+@pytest.mark.parametrize(
+    ("name", "slots"), [("Urand32", 2), ("Urand64", 3), ("UrandF32", 2), ("UrandF16", 2), ("Grand", 1)]
+)
+def test_random_numbers_cost_their_instructions(hardware, name: str, slots: int) -> None:
+    with bench_on(hardware, name, [0]).engine(None, RECORDED) as engine:
+        thousand, two = (run_with(engine, [n])[0] for n in (1000, 2000))
+    assert two - thousand == 1000 * (TRIP + slots * WORKERS)
+
+
+def test_points_in_a_circle_cost_what_is_published(hardware) -> None:
+    """Published are 90 cycles a trip, without the source: ways to write the loop differ by some slots."""
+    with bench_on(hardware, "Pi", [0]).engine(None, RECORDED) as engine:
+        fewer, more = (run_with(engine, [n])[0] for n in (10_000, 20_000))
+    assert 60 <= (more - fewer) / 10_000 <= 90
+
+
 def test_a_model_estimates_as_before(hardware) -> None:
     with bench_on(model(4), "Trips", [0]).engine(None, RECORDED) as engine:
         few, many = (run_with(engine, [n]) for n in (1, 2000))
