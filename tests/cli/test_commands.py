@@ -39,7 +39,7 @@ def test_info_counts(path: Path) -> None:
     with sqlite3.connect(path) as db:
         assert facts["rows"]["execution_steps"] == db.execute("select count(*) from steps").fetchone()[0] == 4
     assert facts["total_cycles"] == 43
-    assert facts["formatVersion"] == "1.4.0"
+    assert facts["formatVersion"] == ".".join(map(str, FORMAT_VERSION))
     assert facts["simulated"] is True
     assert facts["file_bytes"] == path.stat().st_size
 

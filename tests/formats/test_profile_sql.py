@@ -101,7 +101,7 @@ def test_each_table_has_its_checksum(db: sqlite3.Connection) -> None:
 
 def test_meta_is_json(db: sqlite3.Connection) -> None:
     meta = {key: json.loads(value) for key, value in rows(db, "SELECT key, value FROM meta")}
-    assert (meta["format"], meta["formatVersion"], meta["generation"]) == ("profile.pop", "1.4.0", 1)
+    assert (meta["format"], meta["formatVersion"], meta["generation"]) == ("profile.pop", "1.5.0", 1)
     assert (meta["reportId"], meta["simulated"], meta["target"]["tiles_per_ipu"]) == ("tiny", True, 4)
 
 
