@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from popvision.formats.profile.schema import FORMAT_VERSION
 from tests.cli.called import popvision
 from tests.reports import write_tiny
 
