@@ -61,7 +61,7 @@ def tick(entry: Entry, card: Card) -> Component | str:
         type="button",
         role="checkbox",
         className="tick",
-        title="Choose to compare; of two, the one compiled earlier is the source",
+        title="Choose to compare; of two, the earlier one is the source",
         **more,
     )
 

@@ -50,6 +50,12 @@ class Feature : public Vertex {
         ("rpt $mzero, 0\n{ add $m0, $m0, 1 ; fnop }", 1, 10),
         ("bri 9f\nadd %[count], %[count], 5\n9:", 1, 10),
         ("add %[count], %[count], (3 << 2) | 2* 1 -1", 1, 23),
+        (
+            ".macro both r r2\nadd %[count], %[count], \\r\nadd %[count], %[count], \\r2\n.endm\nboth 5, 3",
+            2,
+            18,
+        ),
+        (".macro tens r\nadd %[count], %[count], \\r\\()0\n.endm\ntens 5", 1, 60),
         ("setzi $m0, 0x12340007\nsort4x16lo %[count], $m0, %[count]", 2, 0xA0007),
         (
             "setzi $m0, 0x40302\nshuf8x8lo $m1, $m0, %[count]\nshuf8x8hi $m2, $m0, $m1\nadd %[count], $m1, $m2",
@@ -71,6 +77,8 @@ class Feature : public Vertex {
         "repeat nothing",
         "a branch",
         "an expression",
+        "parameters of a macro that begin alike",
+        "a parameter that ends within a word",
         "halves",
         "bytes",
         "bits",
@@ -191,6 +199,12 @@ def test_assembly_in_c_and_on_models_is_refused(device: Any) -> None:
     text = 'int more(int x) { asm volatile("add %0, %0, 5" : "+r"(x)); return x; }'
     with pytest.raises(graph_program_compilation_error, match=r"'add .* is for the IPU's own processor"):
         Bench(2, device).graph.addCodelets(io.StringIO(text), "", io.StringIO(), CodeletFileType.CSource)
+
+
+def test_a_division_by_nothing_is_refused(device: Any) -> None:
+    text = TIMED.replace("ASSEMBLY", "rpt 3, 1 / 0\n{ nop ; fnop }")
+    with pytest.raises(graph_program_compilation_error, match="rpt 3, 1 / 0"):
+        Bench(2, device).graph.addCodelets(io.StringIO(text), "--ipu-path=only")
 
 
 def test_the_document_lists_the_table() -> None:

@@ -62,6 +62,8 @@ def test_an_offset_is_a_tile() -> None:
         poputil.mapTensorLinearlyWithOffset(graph, t, 4)
     with pytest.raises(poputil.poplibs_error, match="no overload"):
         poputil.mapTensorLinearlyWithOffset(graph, t, 4, 4, 4, 4)
+    with pytest.raises(poputil.poplibs_error, match="no overload"):
+        poputil.mapTensorLinearlyWithOffset(graph, t, "1")
 
 
 def test_groupings_are_those_of_the_layout() -> None:

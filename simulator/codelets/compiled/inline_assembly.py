@@ -10,9 +10,10 @@ nothing (`simulator.codelets.compiled.assembly`). What the table does not hold i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from simulator.codelets.compiled.assembler_text import Macros, constant
 from simulator.codelets.compiled.assembly import MARK, TRANSLATED
 from simulator.codelets.compiled.instruction_table import INSTRUCTIONS, Instruction
 
@@ -23,9 +24,6 @@ _BEGIN = re.compile(r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__|in
 _TIED = re.compile(r'\bregister\b(?P<declared>[^;={}]*?)\b(?:asm|__asm__|__asm)\s*\(\s*"\$[am]\d+(?::\d+)?"\s*\)')
 _COMMENT = re.compile(r"/\*(?:.|\n)*?\*/|(?://|#).*")
 _NO_INSTRUCTION = re.compile(r"\s*(?:$|\.|[\w.$]+:\s*$)")
-#: A macro of the assembler, and how deep macros may use each other.
-_MACRO = re.compile(r"(?m)^[ \t]*\.macro[ \t]+(\w+)([^\n]*)\n((?:.|\n)*?)^[ \t]*\.endm[^\n]*$")
-_MACRO_DEPTH = 20
 #: The code of a codelet, which a supervisor runs on its workers.
 _CODE = re.compile(r"__runCodelet_\w+")
 _LABEL = re.compile(r"\s*([.\w$]+):")
@@ -81,10 +79,10 @@ def plain_variables(text: str) -> str:
 
 def statements(text: str) -> Iterator[tuple[int, int, list[str]]]:
     """(begin, end, sections) of each asm statement: its template, outputs, inputs and clobbers as written."""
-    for found in _BEGIN.finditer(text):
-        sections, end = _sections(text, found.end())
+    for statement in _BEGIN.finditer(text):
+        sections, end = _sections(text, statement.end())
         if end:
-            yield found.start(), end, sections
+            yield statement.start(), end, sections
 
 
 def _sections(text: str, begin: int) -> tuple[list[str], int]:
@@ -110,52 +108,11 @@ def _sections(text: str, begin: int) -> tuple[list[str], int]:
 def template_text(section: str) -> str:
     """The template of an asm statement: its strings, joined."""
     parts = []
-    for found in _STRING.finditer(section):
+    for string in _STRING.finditer(section):
         parts.append(
-            found[2] if found[3] is None else found[3].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+            string[2] if string[3] is None else string[3].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
         )
     return "".join(parts)
-
-
-@dataclass(frozen=True)
-class _Macro:
-    """A macro of the assembler: the names of its parameters, the last of which may take all that is left, its text."""
-
-    parameters: list[str]
-    takes_rest: bool
-    text: str
-
-    def expanded(self, arguments: str) -> str:
-        most = len(self.parameters) - 1 if self.takes_rest else -1
-        given = [part.strip() for part in arguments.split(",", most) if part.strip()]
-        text = self.text
-        for parameter, argument in zip(self.parameters, given, strict=False):
-            text = text.replace(f"\\{parameter}", argument)
-        return text
-
-
-class Macros:
-    """The macros of a source, which asm statements define for those behind them."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _Macro] = {}
-
-    def expanded(self, template: str) -> str:
-        """A template without definitions of macros and with their text where they are used."""
-        while found := _MACRO.search(template):
-            names = [name for name in re.split(r"[\s,]+", found[2].strip()) if name]
-            parameters = [re.split(r"[:=]", name)[0] for name in names]
-            self._known[found[1]] = _Macro(parameters, any(name.endswith(":vararg") for name in names), found[3])
-            template = template[: found.start()] + template[found.end() :]
-        template = re.sub(r"[ \t]*\.purgem[^\n]*", "", template)
-        for _ in range(_MACRO_DEPTH):
-            before = template
-            for name, macro in self._known.items():
-                use = re.compile(rf"(?m)(?<![\w.$%]){re.escape(name)}(?![\w.])[ \t]*([^\n;}}]*)")
-                template = use.sub(lambda found: macro.expanded(found[1]), template)  # noqa: B023
-            if template == before:
-                break
-        return template
 
 
 def translated(sections: Sequence[str], number: int, is_covered: bool, macros: Macros) -> str:
@@ -181,16 +138,16 @@ def _operands(sections: Sequence[str]) -> list[_Operand]:
     operands: list[_Operand] = []
     for is_output, section in zip((True, False), sections[1:3], strict=False):
         for part in _parts(section):
-            found = re.fullmatch(r'\s*(?:\[\s*(\w+)\s*\])?\s*"([^"]*)"\s*\(((?:.|\n)*)\)\s*', part)
-            if found is None:
+            operand = re.fullmatch(r'\s*(?:\[\s*(\w+)\s*\])?\s*"([^"]*)"\s*\(((?:.|\n)*)\)\s*', part)
+            if operand is None:
                 raise NotCoveredError(" ".join(part.split()), "operand")
-            constraint = found[2].replace("&", "").strip()
+            constraint = operand[2].replace("&", "").strip()
             kind = constraint[0] if is_output and constraint[:1] in "=+" else ""
             letters = constraint.lstrip("=+")
             tied = int(letters) if letters.isdecimal() else len(operands)
             if not letters.isdecimal() and not set(letters) <= set("rin"):
-                raise NotCoveredError(f'"{found[2]}"', "constraint")
-            operands.append(_Operand(found[1] or "", kind, " ".join(found[3].split("\n")), tied))
+                raise NotCoveredError(f'"{operand[2]}"', "constraint")
+            operands.append(_Operand(operand[1] or "", kind, " ".join(operand[3].split("\n")), tied))
     return operands
 
 
@@ -214,7 +171,7 @@ def _parts(section: str) -> list[str]:
 def _statement(operands: Sequence[_Operand], body: str, number: int, codes: Sequence[str]) -> str:
     """The block that calls the function of a statement. `codes`: of codelets that it runs on the workers; then the
     vertex is in $m0, where a supervisor has it."""
-    own = f"{TRANSLATED}{number}"
+    name = f"{TRANSLATED}{number}"
     types = [f"using popvision_t{k} = std::decay_t<decltype({o.expression})>;" for k, o in enumerate(operands)]
     read = [(k, o) for k, o in enumerate(operands) if o.kind != "="]
     written = [(k, o) for k, o in enumerate(operands) if o.kind]
@@ -223,16 +180,16 @@ def _statement(operands: Sequence[_Operand], body: str, number: int, codes: Sequ
     cells = "".join(f"tile::set(r.o[{o.cell}], i{k}); " for k, o in read)
     cells += "r.m[0].word = reinterpret_cast<long long>(vertex); " if codes else ""
     cells += "".join(f'void popvision{code}(void *, unsigned) __asm__("{code}"); ' for code in codes)
-    made = ", ".join(f"tile::get<popvision_t{k}>(r.o[{o.cell}])" for k, o in written)
+    values = ", ".join(f"tile::get<popvision_t{k}>(r.o[{o.cell}])" for k, o in written)
     registers = f"struct registers {{ tile::Cell m[16]; unsigned a[16]; tile::Cell o[{max(len(operands), 1)}]; }};"
     function = (
-        f"[[gnu::noinline]] static {own} run({arguments}) {{ namespace tile = popvision::tile; using tile::Read; "
-        f"{registers} registers r = {{}}; {cells} {body} return {{{made}}}; }}"
+        f"[[gnu::noinline]] static {name} run({arguments}) {{ namespace tile = popvision::tile; using tile::Read; "
+        f"{registers} registers r = {{}}; {cells} {body} return {{{values}}}; }}"
     )
-    call = f"{own}::run({', '.join([*(['this'] if codes else []), *(o.expression for _, o in read)])})"
+    call = f"{name}::run({', '.join([*(['this'] if codes else []), *(o.expression for _, o in read)])})"
     back = " ".join(f"{o.expression} = popvision_made.o{k};" for k, o in written)
-    call = f"[[maybe_unused]] const {own} popvision_made = {call};"
-    return f"do {{ {' '.join(types)} struct {own} {{ {results} {function} }}; {call} {back} }} while (0)"
+    call = f"[[maybe_unused]] const {name} popvision_made = {call};"
+    return f"do {{ {' '.join(types)} struct {name} {{ {results} {function} }}; {call} {back} }} while (0)"
 
 
 def _bundles(text: str) -> tuple[list[_Bundle], list[str]]:
@@ -350,7 +307,7 @@ class _Body:
                 self._loops[k] = self._body_of(k, operands[1], text)
                 code.append(f"{self._repeat(k)} = {values['0']};")
             else:
-                code.append(_PLACE.sub(lambda found: values[found[1]], instruction.code))  # noqa: B023
+                code.append(_with_operands(instruction.code, values))
         return f"{{ {' '.join(code)} }}"
 
     def _body_of(self, k: int, last: str, text: str) -> int:
@@ -391,9 +348,9 @@ class _Body:
             written = written.removesuffix("+=").strip()
         written = _NAMED.get(written, written)
         name, _, repeated = written.partition(":B")
-        given = _OPERAND.fullmatch(name)
-        if given is not None:
-            cell = self._cell(given)
+        operand = _OPERAND.fullmatch(name)
+        if operand is not None:
+            cell = self._cell(operand)
             if name != written:
                 return _repeated(f"{source}.o[{cell}].words[0]", repeated), ""
             if kind in "WPQKI":
@@ -405,26 +362,26 @@ class _Body:
             return self._expression(written, source, k), ""
         return _register(kind, written, source)
 
-    def _cell(self, given: re.Match[str]) -> int:
-        if given[2] is not None:
-            return self._operands[int(given[2])].cell
-        return {operand.name: operand.cell for operand in self._operands}[given[1]]
+    def _cell(self, written: re.Match[str]) -> int:
+        if written[2] is not None:
+            return self._operands[int(written[2])].cell
+        return {operand.name: operand.cell for operand in self._operands}[written[1]]
 
     def _expression(self, written: str, source: str, k: int) -> str:
         """An expression of numbers, labels and operands that are numbers."""
         parts = _TOKEN.findall(written)
         if "".join(parts).split() != written.split() or not any(part.strip() for part in parts):
             raise ValueError(written)
-        made = []
+        terms = []
         for part in parts:
             operand = _OPERAND.fullmatch(part)
             if operand is not None:
-                made.append(f"{source}.o[{self._cell(operand)}].word")
+                terms.append(f"{source}.o[{self._cell(operand)}].word")
             elif part[0].isalnum() or part[0] in "._$":
-                made.append(f"{self._number_of(part, k)}ll")
+                terms.append(f"{self._number_of(part, k)}ll")
             else:
-                made.append(part)
-        return f"({''.join(made)})"
+                terms.append(part)
+        return f"({''.join(terms)})"
 
     def _number_of(self, written: str, k: int) -> int:
         """A number, or an expression of numbers and labels."""
@@ -438,7 +395,7 @@ class _Body:
         plain = re.sub(r"[.\w$]+", value, written)
         if not re.fullmatch(r"[-+*/()\d\s]+", plain):
             raise ValueError(written)
-        return _arithmetic(plain)
+        return constant(plain)
 
     def _label(self, written: str, k: int) -> str:
         number = self._bundle_of(written, k)
@@ -456,14 +413,19 @@ class _Body:
         return min(place for place in places if place > k)
 
 
+def _with_operands(code: str, values: Mapping[str, str]) -> str:
+    """The code of the table with the values of its operands."""
+    return _PLACE.sub(lambda place: values[place[1]], code)
+
+
 def _register(kind: str, written: str, source: str) -> tuple[str, str]:
     """A register as the instruction reads and writes it; numbers 14 and 15 are zeros that keep nothing."""
     name, _, repeated = written.partition(":B")
-    found = _REGISTER.fullmatch(name)
-    if found is None:
+    register = _REGISTER.fullmatch(name)
+    if register is None:
         raise ValueError(written)
-    file, first = found[1], int(found[2])
-    last = int(found[3]) if found[3] else first
+    file, first = register[1], int(register[2])
+    last = int(register[3]) if register[3] else first
     if file == "m":
         if first in (11, 12, 13, 14):  # addresses of the tile: stack, vertex and worker
             raise ValueError(written)
@@ -485,44 +447,3 @@ def _repeated(word: str, which: str) -> str:
     """A word, or its lower or upper half, for all elements of a vector."""
     value = {"": word, "L": f"tile::both({word} & 0xffff)", "U": f"tile::both({word} >> 16)"}[which]
     return f"tile::Repeated({value})"
-
-
-def _arithmetic(text: str) -> int:
-    """The value of +, -, *, / and parentheses over integers; / truncates."""
-    tokens = re.findall(r"\d+|[-+*/()]", text)
-    value, rest = _sum(tokens)
-    if rest:
-        raise ValueError(text)
-    return value
-
-
-def _sum(tokens: list[str]) -> tuple[int, list[str]]:
-    value, tokens = _product(tokens)
-    while tokens and tokens[0] in "+-":
-        sign = 1 if tokens[0] == "+" else -1
-        more, tokens = _product(tokens[1:])
-        value += sign * more
-    return value, tokens
-
-
-def _product(tokens: list[str]) -> tuple[int, list[str]]:
-    value, tokens = _atom(tokens)
-    while tokens and tokens[0] in "*/":
-        operator = tokens[0]
-        more, tokens = _atom(tokens[1:])
-        value = value * more if operator == "*" else int(value / more)
-    return value, tokens
-
-
-def _atom(tokens: list[str]) -> tuple[int, list[str]]:
-    if not tokens:
-        raise ValueError("an expression that ends early")
-    if tokens[0] == "(":
-        value, tokens = _sum(tokens[1:])
-        if not tokens or tokens[0] != ")":
-            raise ValueError("a parenthesis without its end")
-        return value, tokens[1:]
-    if tokens[0] in "+-":
-        value, rest = _atom(tokens[1:])
-        return (value if tokens[0] == "+" else -value), rest
-    return int(tokens[0]), tokens[1:]

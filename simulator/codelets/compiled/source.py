@@ -11,8 +11,9 @@ from typing import Any
 
 from simulator.base.errors import file_load_error, graph_object_load_error, graph_program_compilation_error
 from simulator.base.types import CodeletFileType
+from simulator.codelets.compiled.assembler_text import Macros
 from simulator.codelets.compiled.host_compiler import INCLUDE, check_flags, compiler
-from simulator.codelets.compiled.inline_assembly import Macros, NotCoveredError, plain_variables, statements, translated
+from simulator.codelets.compiled.inline_assembly import NotCoveredError, plain_variables, statements, translated
 
 _BY_SUFFIX = {
     **dict.fromkeys((".cpp", ".cc", ".cxx", ".c++", ".C"), CodeletFileType.CppSource),

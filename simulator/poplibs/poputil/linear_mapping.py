@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
+from simulator.base.overloads import Overloads, Parameter, instance_of
 from simulator.base.types import Interval, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
@@ -51,9 +51,12 @@ def mapTensorLinearlyWithOffset(graph: Graph, t: Tensor, *arguments: Any, **name
     _map_linearly(graph, t, *unit, chosen["offset"], chosen["ascending"])
 
 
-_NUMBER = other_than(bool)
-_PLACE = (Parameter("offset", _NUMBER, 0), Parameter("ascending", instance_of(bool), True))
-_SHARE = (Parameter("minElementsPerTile", _NUMBER), Parameter("grainSize", _NUMBER))
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+_PLACE = (Parameter("offset", _is_number, 0), Parameter("ascending", instance_of(bool), True))
+_SHARE = (Parameter("minElementsPerTile", _is_number), Parameter("grainSize", _is_number))
 _WITH_OFFSET = Overloads("mapTensorLinearlyWithOffset", poplibs_error, (_PLACE, (*_SHARE, *_PLACE)))
 
 

@@ -7,7 +7,7 @@ empty ones."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
 from typing import NamedTuple
 
@@ -48,8 +48,8 @@ def detectDimGroupings(graph: Graph, t: Tensor) -> list[GroupingInfo]:
     Raises poplibs_error for a tensor of rank 0."""
     if not t.rank():
         raise poplibs_error("detectDimGroupings takes a tensor of at least one dimension, not one of rank 0.")
-    found: list[GroupingInfo] = []
-    last, inside = t.rank() - 1, 1  # elements of all groups found; their dimensions stand behind those of the tensor
+    groupings: list[GroupingInfo] = []
+    last, inside = t.rank() - 1, 1  # elements of all groups so far; their dimensions stand behind those of the tensor
     while True:
         best = GroupingInfo(0, 1)
         for dimension, size in enumerate(t.shape()[: last + 1]):
@@ -58,8 +58,8 @@ def detectDimGroupings(graph: Graph, t: Tensor) -> list[GroupingInfo]:
             part = gcd(group // inside, size) if group % inside == 0 else 1
             best = max(best, GroupingInfo(dimension, part), key=lambda grouping: grouping.size)
         if best.size == 1:
-            return found
-        found.append(best)
+            return groupings
+        groupings.append(best)
         inside *= best.size
         outer = t.dim(best.dimension) // best.size
         split = t.reshapePartial(best.dimension, best.dimension + 1, [outer, best.size])
@@ -72,16 +72,14 @@ def createPartitionableTensor(
     """A tensor without a mapping, each of whose partitions is one run of elements.
 
     Raises poplibs_error where `nPartitions` does not have a positive number for each dimension."""
-    parts = [_parts(size, count) for size, count in zip(shape, _checked(len(shape), nPartitions), strict=True)]
-    sizes = [[size for size, _ in itertools.groupby(end - begin for begin, end in part)] for part in parts]
-    counts = [[len(list(same)) for _, same in itertools.groupby(end - begin for begin, end in part)] for part in parts]
+    groups = [_groups(size, count) for size, count in zip(shape, _checked(len(shape), nPartitions), strict=True)]
 
     def joined(chosen: tuple[int, ...]) -> Tensor:
         dimension = len(chosen)
         if dimension < len(shape):
-            return concat([joined((*chosen, kind)) for kind in range(len(sizes[dimension]))], dimension)
-        number = [counts[place][kind] for place, kind in enumerate(chosen)]
-        size = [sizes[place][kind] for place, kind in enumerate(chosen)]
+            return concat([joined((*chosen, kind)) for kind in range(len(groups[dimension]))], dimension)
+        number = [groups[place][kind][0] for place, kind in enumerate(chosen)]
+        size = [groups[place][kind][1] for place, kind in enumerate(chosen)]
         partitions = graph.addVariable(type, [*number, *size], debugContext)
         order = [axis for place in range(dimension) for axis in (place, dimension + place)]
         return partitions.dimShuffle(order).reshape([n * m for n, m in zip(number, size, strict=True)])
@@ -94,7 +92,7 @@ def iterateTensorPartitions(t: Tensor, nPartitions: Sequence[int], f: Callable[[
 
     Raises poplibs_error where `nPartitions` does not have a positive number for each dimension."""
     counts = _checked(t.rank(), nPartitions)
-    parts = [_parts(size, count, with_empty=True) for size, count in zip(t.shape(), counts, strict=True)]
+    parts = [_parts(size, count) for size, count in zip(t.shape(), counts, strict=True)]
     for indices in itertools.product(*map(range, counts)):
         begins, ends = zip(*(parts[axis][index] for axis, index in enumerate(indices)), strict=True)
         f(list(indices), t.slice(begins, ends))
@@ -107,12 +105,13 @@ def _checked(rank: int, nPartitions: Sequence[int]) -> list[int]:
     return counts
 
 
-def _parts(size: int, count: int, with_empty: bool = False) -> list[tuple[int, int]]:
+def _parts(size: int, count: int) -> list[tuple[int, int]]:
     """[begin, end) of each part of a dimension."""
     part = -(-size // count)
+    return [(min(index * part, size), min((index + 1) * part, size)) for index in range(count)]
 
-    def all_parts() -> Iterator[tuple[int, int]]:
-        for index in range(count):
-            yield min(index * part, size), min((index + 1) * part, size)
 
-    return [(begin, end) for begin, end in all_parts() if with_empty or begin < end or not size]
+def _groups(size: int, count: int) -> list[tuple[int, int]]:
+    """(number, elements) of the parts that are alike, without the empty ones of a dimension that has elements."""
+    sizes = [end - begin for begin, end in _parts(size, count) if begin < end or not size]
+    return [(len(list(alike)), elements) for elements, alike in itertools.groupby(sizes)]
