@@ -60,8 +60,8 @@ def _estimated(block: VertexBlock, elements: Elements, machine: Machine) -> Bloc
 
 def _beside(block: VertexBlock, costs: BlockCosts, counted: BlockCosts) -> BlockCosts:
     """The costs, with a word on what the code counts where that is far off."""
-    given, found = np.maximum(costs.cycles, 1), np.maximum(counted.cycles, 1)
-    off = np.maximum(given / found, found / given)
+    estimates, counts = np.maximum(costs.cycles, 1), np.maximum(counted.cycles, 1)
+    off = np.maximum(estimates / counts, counts / estimates)
     worst = int(off.argmax())
     if off[worst] <= FAR_OFF:
         return costs

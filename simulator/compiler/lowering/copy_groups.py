@@ -60,12 +60,12 @@ def copy_name(
     return f"Copy_{_variables_text(source, emap, names)}_to_{_variables_text(destination, emap, names)}"
 
 
-def _variables_text(of: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
-    found: dict[str, None] = {}
-    rest = of[0][of[1] > 0]
-    while len(rest) and len(found) <= NAMES_SHOWN:  # a variable at a time: most tensors have one or two
-        first, end = emap.variable_around(int(rest[0]))
-        found[names[emap.variable[first]] or "<anonymous>"] = None
-        rest = rest[(rest < emap.begin[first]) | (rest >= emap.end[end - 1])]
-    shown = [*found][:NAMES_SHOWN] + (["..."] if len(found) > NAMES_SHOWN else [])
+def _variables_text(runs: tuple[Int64Array, Int64Array], emap: ElementMap, names: Sequence[str]) -> str:
+    variables: dict[str, None] = {}
+    starts = runs[0][runs[1] > 0]
+    while len(starts) and len(variables) <= NAMES_SHOWN:  # a variable at a time: most tensors have one or two
+        first, end = emap.variable_around(int(starts[0]))
+        variables[names[emap.variable[first]] or "<anonymous>"] = None
+        starts = starts[(starts < emap.begin[first]) | (starts >= emap.end[end - 1])]
+    shown = [*variables][:NAMES_SHOWN] + (["..."] if len(variables) > NAMES_SHOWN else [])
     return shown[0] if len(shown) == 1 else "{" + ",".join(shown) + "}"

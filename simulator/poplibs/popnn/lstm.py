@@ -13,6 +13,8 @@ no sequences of different lengths in one batch, and no recomputation.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -151,6 +153,19 @@ def lstmFwd(
     return made.get("out", output), cell, made.get("kept")
 
 
+def _state_slopes(
+    graph: Graph, state: LstmState, last: Iterable[Tensor | None], prog: Sequence, context: Context
+) -> list[Tensor]:
+    """Gradients of the state, which begin as those of the last step, or as zeros."""
+    slopes = [graph.clone(part, context) for part in state]
+    for slope, begin in zip(slopes, last, strict=True):
+        if begin is None:
+            popops.zero(graph, slope, prog, context)
+        else:
+            prog.add(Copy(begin, slope, False, context))
+    return slopes
+
+
 def lstmBwd(
     graph: Graph,
     params: LstmParams,
@@ -178,15 +193,8 @@ def lstmBwd(
     if outputGrad.shape() != output.shape():
         raise poplibs_error(f"lstmBwd: the gradient's shape {outputGrad.shape()} is not the output's {output.shape()}.")
     layer = Layer(graph, params, weights, _parse(options), planningCache, call)
-    out_slope, cell_slope = (graph.clone(t, (call, "stateGrad")) for t in fwdStateInit)
-    for slope, begin in (
-        (out_slope, None if params.outputFullSequence else outputGrad),
-        (cell_slope, lastCellStateGrad),
-    ):
-        if begin is None:
-            popops.zero(graph, slope, prog, (call, "stateGrad"))
-        else:
-            prog.add(Copy(begin, slope, False, (call, "stateGrad")))
+    last = (None if params.outputFullSequence else outputGrad, lastCellStateGrad)
+    out_slope, cell_slope = _state_slopes(graph, fwdStateInit, last, prog, (call, "stateGrad"))
     if params.outputFullSequence:
         outputGrad = align_steps(graph, outputGrad, prog, call)
     feedback = layer.arrange(layer.output_weights.transpose(), params.batchSize, "bwd/outputWeights", prog)
@@ -194,7 +202,7 @@ def lstmBwd(
     inputGrad = inputGrad and params.calcInputGradients
     if inputGrad:
         forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
-    made: dict[str, Tensor] = {}
+    results: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
         step = Sequence()
@@ -204,17 +212,17 @@ def lstmBwd(
         kept = at_step(graph, fwdIntermediates, counter, step, call)
         units = layer.back(kept, out_slope, cell_slope, step)
         if bwdIntermediates:
-            made["units"] = put_step(graph, made.get("units"), units, counter, params.timeSteps, step, call)
+            results["units"] = put_step(graph, results.get("units"), units, counter, params.timeSteps, step, call)
         flat = flatten_units(units)
         back = layer.multiply(flat, feedback, "bwd/outputGrad", "TRAINING_BWD", step)
         step.add(Copy(back, out_slope, False, (call, "outputGrad")))
         if inputGrad:
-            found = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
-            made["input"] = put_step(graph, made.get("input"), found, counter, params.timeSteps, step, call)
+            slope = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
+            results["input"] = put_step(graph, results.get("input"), slope, counter, params.timeSteps, step, call)
         return step
 
     prog.add(loop_backwards(graph, params.timeSteps, body, call))
-    return LstmState(out_slope, cell_slope), made.get("input"), made.get("units")
+    return LstmState(out_slope, cell_slope), results.get("input"), results.get("units")
 
 
 def lstmWU(

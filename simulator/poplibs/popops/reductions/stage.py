@@ -1,4 +1,4 @@
-"""The vertices of one stage of a reduction, from groups of rows on tiles (`held`).
+"""The vertices of one stage of a reduction, from groups of rows on tiles (`terms`).
 
 A vertex of a run of outputs reads a row of each term (strided). Single outputs are dealt to six workers; the layout of
 their terms decides the vertex of each worker.
@@ -18,7 +18,7 @@ from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import rows_edges, vector_edges
-from simulator.poplibs.popops.reductions.held import Groups
+from simulator.poplibs.popops.reductions.terms import Groups
 from simulator.poplibs.popops.reductions.vertices import COUNTS, Kind, ReduceForm, reduce_vertex
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph

@@ -24,9 +24,9 @@ from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.reduction import accumulator_width
 from simulator.machine.cycles.rounding import WORKERS, vector_width
 from simulator.poplibs.pieces import aligned_runs
-from simulator.poplibs.popops.reductions import held
-from simulator.poplibs.popops.reductions.held import Cells, Groups
+from simulator.poplibs.popops.reductions import terms
 from simulator.poplibs.popops.reductions.stage import Stage, add_vertices
+from simulator.poplibs.popops.reductions.terms import Cells, Groups
 from simulator.poplibs.poputil.linear_mapping import hashed_tiles, map_shares, mapTensorLinearly
 from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
@@ -59,18 +59,18 @@ class Stages:
     def build(self, matrix: Tensor, out: Tensor | None, mapped: bool) -> Tensor:
         """Reduce [outputs, terms] to [outputs]. `out`: where to, one run of memory; `mapped`: its tiles are fixed."""
         outputs = matrix.dim(0)
-        pieces = held.pieces_of(self.graph, matrix)
-        tiles, several = held.spread(pieces, outputs)
+        pieces = terms.pieces_of(self.graph, matrix)
+        tiles, several = terms.spread(pieces, outputs)
         out = self._variable(self.out_type, outputs, "reduced") if out is None else out
         in_type = matrix.elementType()
         if tiles == 1:
-            groups = held.on_tiles(pieces, outputs)
+            groups = terms.on_tiles(pieces, outputs)
             if not mapped:
                 self._map_to_groups(out, groups)
             self._near(groups, in_type, out, _first_element(out) + groups.first, self.stage, "")
             return out
         if several:
-            cells, in_type = self._on_tiles(held.on_tiles(pieces, outputs), in_type), self.partial
+            cells, in_type = self._on_tiles(terms.on_tiles(pieces, outputs), in_type), self.partial
         else:
             cells = pieces.cells()
         while self._much_is_left(cells, outputs):
@@ -94,8 +94,8 @@ class Stages:
         unit = vector_width(short_name(in_type)) * (2 if self.stage.op in ("ADD", "SQUARE_ADD") else 1)
         width = max(-(-outputs // (tiles * unit)) * unit, unit)
         first = np.arange(0, outputs, width, dtype=np.int64)
-        first, length, _ = held.cut_at_borders(cells, first, np.minimum(width, outputs - first))
-        groups = held.of_cells(cells, np.zeros(len(first), np.int64), first, length)
+        first, length, _ = terms.cut_at_borders(cells, first, np.minimum(width, outputs - first))
+        groups = terms.of_cells(cells, np.zeros(len(first), np.int64), first, length)
         size, rows = groups.rows * length, groups.rows
         parts = np.maximum(size // max(int(cells.length.sum()) // tiles, 1), 1)
         parts = np.where(size // parts < _LEAST_PIECE, np.maximum(size // _LEAST_PIECE, 1), parts)
@@ -113,9 +113,9 @@ class Stages:
         """The rest added up where the outputs lie."""
         runs = aligned_runs(self.graph.store, out, [])
         base = _first_element(out)
-        first, length, run = held.cut_at_borders(cells, *_sorted(runs.starts - base, runs.lengths))
+        first, length, run = terms.cut_at_borders(cells, *_sorted(runs.starts - base, runs.lengths))
         tile = self.graph.state.graph_tiles(runs.tiles[np.argsort(runs.starts, kind="stable")][run])
-        groups = held.of_cells(cells, tile, first, length).shared(grain(out.elementType()))
+        groups = terms.of_cells(cells, tile, first, length).shared(grain(out.elementType()))
         form = self.stage.form(in_type, out.elementType())
         add_vertices(
             self.graph,
