@@ -47,8 +47,8 @@ help:
 	@echo "Before a release:"
 	@echo "make full      every test with any mark: hours of mutated files and kills, screenshots in both themes"
 	@echo
-	@echo "make bench     the tables of docs/benchmarks.md"
-	@echo "make validate  published figures beside the simulator's, docs/validation.md; docs/sensitivity.md"
+	@echo "make bench     the tables of docs/measured/benchmarks.md"
+	@echo "make validate  published figures beside the simulator's, docs/measured/validation.md; docs/measured/sensitivity.md"
 	@echo "make samples   make sample_reports/ again"
 	@echo "make pictures  the pictures of docs/graph-analyser.md from the sample reports"
 

@@ -5,7 +5,7 @@ one before wrote; 50 vertex types; 1,000 different vector sizes (1 to 1,000 elem
 their data on another tile. Each graph is built in bulk and, for comparison, one `addVertex` at a time, and compiled
 with all reports. Each size has its own process and so its own peak memory. Then tutorial 6 of Graphcore
 (`benchmarks.validation.tutorial6`) for Mk2: 80,000 vertices, added one at a time, which share a vector. Writes
-docs/benchmarks.md.
+docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
         return
     text = report()
     print(text)
-    write_section("benchmarks.md", "compile_scale", "## Building and compiling large graphs\n\n" + text)
+    write_section("compile_scale", "## Building and compiling large graphs\n\n" + text)
 
 
 def report() -> str:

@@ -3,7 +3,7 @@
 200 layers on 1,472 tiles of the Mk2 IPU Model: 1,600 compute sets of vertices and 2.4 million vertices. A layer is a
 half-precision matrix product of the library (planned once for all layers), a bias, a nonlinearity, a residual addition,
 a scaled addition and a decay, with one or more vertices on every tile. The graph is compiled with the graph profile.
-Times are processor time; copies between tiles have further compute sets. Writes docs/benchmarks.md.
+Times are processor time; copies between tiles have further compute sets. Writes docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def main() -> int:
         ]
     )
     print(text)
-    write_section("benchmarks.md", "deep network", text)
+    write_section("deep network", text)
     return 0 if met else 1
 
 

@@ -1,4 +1,4 @@
-"""Measured sections of docs/*.md, each between two marks, and what they say of the machine.
+"""Pages of docs/measured: where they are, sections of benchmarks.md between two marks, what they say of the machine.
 
 Virtual machines of one kind differ by half in speed from day to day, so that two tables of wall times compare by the
 time of one loop beside them.
@@ -11,15 +11,15 @@ import statistics
 import time
 from pathlib import Path
 
-DOCS = Path(__file__).parents[1] / "docs"
+MEASURED = Path(__file__).parents[1] / "docs" / "measured"
 
 _ADDITIONS = 10_000_000
 _ROUNDS = 5
 
 
-def write_section(file: str, name: str, text: str) -> None:
-    """Replace the text between the marks of `name` in docs/`file`, or add the section at the end."""
-    path = DOCS / file
+def write_section(name: str, text: str) -> None:
+    """Replace the text between the marks of `name` in docs/measured/benchmarks.md, or add the section at the end."""
+    path = MEASURED / "benchmarks.md"
     begin, end = f"<!-- {name} begin -->", f"<!-- {name} end -->"
     whole = path.read_text("utf-8")
     section = f"{begin}\n{text.rstrip()}\n{end}"

@@ -4,7 +4,7 @@ Three programs: the matmul chain, one epoch of the training example, and a chain
 on 1 k, 1 M and 64 M floats (at 1 k only fixed costs remain, so the limit applies to the others). NumPy computes the
 same results from the same inputs. The two run in turns, so other load on the machine affects both. Both use one BLAS
 thread: two threads would spin against other load. Recording is off, then on with every run recorded. The fixed costs of
-an empty run and of one small step are measured separately. Writes its table into docs/benchmarks.md.
+an empty run and of one small step are measured separately. Writes its table into docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> int:
         recorded = fixed_costs(_options(True, folder))
     text = "\n".join(table(rows, fixed_costs({}), recorded))
     print(text)
-    write_section("benchmarks.md", "engine_run", text)
+    write_section("engine_run", text)
     return 0
 
 

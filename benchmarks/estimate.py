@@ -2,7 +2,8 @@
 
 Two shapes on 1,472 tiles of the Mk2 IPU Model, seeded: one compute set of 1 M worker vertices of four PopLibs types,
 each of its own size (each vertex goes to the first free worker); and 680 compute sets of 1,472 MultiVertices, one per
-layer. Only the estimate is timed, as CPU time of one thread: the least of five rounds. Writes docs/benchmarks.md.
+layer. Only the estimate is timed, as CPU time of one thread: the least of five rounds. Writes
+docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main() -> None:
     """Measure both shapes and write the table."""
     text = report()
     print(text)
-    write_section("benchmarks.md", "estimate", "## Estimating cycles of a million vertices\n\n" + text)
+    write_section("estimate", "## Estimating cycles of a million vertices\n\n" + text)
 
 
 def report() -> str:

@@ -3,7 +3,7 @@
     python -m benchmarks.exchange
 
 One row per request: bytes of the answer, first and median processor time of the server (in process, without HTTP).
-Writes its section of docs/benchmarks.md.
+Writes its section of docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> int:
             rows += measure(path.parent, write(path, ipus), 1_472 * ipus)
     text = "\n".join([*_HEAD, *rows])
     print(text)
-    write_section("benchmarks.md", "exchange", text)
+    write_section("exchange", text)
     return 0
 
 

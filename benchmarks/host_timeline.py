@@ -4,7 +4,7 @@ A fresh process opens the trace and answers what the page asks: the drawing of r
 windows, the call paths and the search over all labels. Its times are processor time of the answering thread, which
 other programs on the machine hardly change. Then servers and browsers: opening is wall time; keys are held down; the
 statistics, the list of a search and the call paths are opened; then the memory of the server. At last a trace of five
-times as many events is opened. Writes its section into docs/benchmarks.md.
+times as many events is opened. Writes its section into docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def main(events: int) -> None:
     text = section(figures, size, statistics.median(empty))
     print(text)
     if events == EVENTS:
-        write_section("benchmarks.md", "host_timeline", text)
+        write_section("host_timeline", text)
 
 
 def opening(folder: Path) -> tuple[float, float, float]:

@@ -2,7 +2,7 @@
 
 Spans: see `benchmarks.host_trace_spans`. Opening: a generated trace of ten million events (nested, twelve threads),
 from starting to read it to the overview and the first window, in a fresh process; and in Chromium from navigation to
-the last pixel. Each part writes its section into docs/benchmarks.md.
+the last pixel. Each part writes its section into docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(parts: list[str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             text = "\n".join(PARTS[part](Path(folder)))
         print(text)
-        write_section("benchmarks.md", f"host_trace {part}", text)
+        write_section(f"host_trace {part}", text)
 
 
 def open_section(folder: Path) -> list[str]:

@@ -52,7 +52,7 @@ def main() -> int:
         f"Both give {'the same peaks' if equal else 'DIFFERENT PEAKS'}.",
     ]
     print("\n".join(lines))
-    write_section("benchmarks.md", "live bytes", "\n".join(lines))
+    write_section("live bytes", "\n".join(lines))
     return 0 if equal and best <= LIMIT else 1
 
 

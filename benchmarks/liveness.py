@@ -3,7 +3,7 @@
 Times the queries of the liveness and memory pages, each with its table or curve as the page receives it, over 200
 seeded random indices and tiles. The first query of a fresh process is timed separately. Each figure is the best of
 three in a row, because other programs may use the machine; no answer is cached. The slow twin computes the same answer
-from every allocation of every tile. Writes its table into docs/benchmarks.md.
+from every allocation of every tile. Writes its table into docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def main() -> None:
         generate(wide, size)
         text += "\n\n" + pictures([path, wide])
     print(text)
-    write_section("benchmarks.md", "liveness", "## Liveness of large reports\n\n" + text)
+    write_section("liveness", "## Liveness of large reports\n\n" + text)
 
 
 def report(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Compile a program of many adjacent copies: `python -m benchmarks.many_copies`.
 
 A variable of n floats is reversed into another one element at a time, n copies of which none depends on another;
-1,000 elements lie on a tile. Seconds of `Engine(graph, program)`. Writes docs/benchmarks.md.
+1,000 elements lie on a tile. Seconds of `Engine(graph, program)`. Writes docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
         lines.append(f"| {count:,} | {seconds:.2f} | {1e6 * seconds / count:.0f} |")
     text = "\n".join(lines)
     print(text)
-    write_section("benchmarks.md", "many_copies", "## Compiling many copies\n\n" + text)
+    write_section("many_copies", "## Compiling many copies\n\n" + text)
 
 
 def measure(count: int) -> float:

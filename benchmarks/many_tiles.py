@@ -3,7 +3,7 @@
 188,416 tiles of the Mk2 IPU Model, 1 million vertices of 5 edges in four compute sets, with data on every tile. The
 graph is a ring of cells: each cell reads itself, its two neighbours and one other cell anywhere, and writes a cell of
 the next layer. It is built in bulk, compiled with the graph profile, run, and compared with NumPy. Each size has its
-own process. Writes docs/benchmarks.md.
+own process. Writes docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> None:
         )
     text = "\n".join(lines)
     print(text)
-    write_section("benchmarks.md", "many tiles", text)
+    write_section("many tiles", text)
 
 
 def measure(ipus: int, vertices: int = VERTICES) -> dict[str, float]:

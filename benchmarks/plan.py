@@ -1,7 +1,7 @@
 """Planning products: `python -m benchmarks.plan`.
 
 The planner alone, on 1,472 tiles of Mk2, with a fresh process for each size so that nothing is cached. CPU time of one
-thread. Writes docs/benchmarks.md.
+thread. Writes docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
             lines.append(f"| {' x '.join(map(str, size))} | {dtype} | {spent:.2f} | {met} | {plan} |")
     text = "\n".join(lines)
     print(text)
-    write_section("benchmarks.md", "plan", text)
+    write_section("plan", text)
     return 0 if worst <= SECONDS else 1
 
 

@@ -5,7 +5,7 @@ programs, written by `popvision.formats.generate`. Each query is a loop as a cli
 queries with limits in turn, so the first query that needs a column pays for reading it. Times are processor time, the
 least of three processes, because other programs may use the machine. The second table runs other loops on that report
 and on one half as long in everything but tiles: a loop whose time more than doubles would be quadratic. Writes
-docs/benchmarks.md.
+docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def main() -> int:
         lines = [f"{counted} {paths[0].stat().st_size / 1e6:.0f} MB.", "", *lines, "", *_scaling(*paths)]
     text = "\n".join(["## Scripts on large reports", "", *lines])
     print(text)
-    write_section("benchmarks.md", "pva access", text)
+    write_section("pva access", text)
     return 0 if met else 1
 
 

@@ -3,7 +3,7 @@
 Generates the named reports, by default the first of three: 20 and 100 million intervals on 1,472 tiles; 5,888 tiles
 with 31,000 execution steps; each with 2,000 compute sets, 31,000 liveness indices and 5 million lowered variables.
 Opens each page in headless Chromium with a new server, works on it, and lets ten clients repeat the requests. Writes
-its section of docs/benchmarks.md.
+its section of docs/measured/benchmarks.md.
 
 The clock of a page runs from navigation to the last change before a second of quiet (benchmarks/page_clock.py).
 """
@@ -90,7 +90,7 @@ def main() -> int:
     text = section(found)
     print(text)
     if not arguments.open_only and views == [view.id for view in views_of("report")]:
-        write_section("benchmarks.md", "report_pages", text)
+        write_section("report_pages", text)
     return 0
 
 
@@ -134,7 +134,7 @@ def _p95(answers: list[Reply]) -> float:
 
 
 def section(found: list[Measured]) -> str:
-    """The tables of docs/benchmarks.md."""
+    """The tables of docs/measured/benchmarks.md."""
     lines = [
         "## Pages of large reports",
         "",

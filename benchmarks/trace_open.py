@@ -2,7 +2,7 @@
 
 Generates 20 and 100 million intervals on 1,472 tiles, with all arrays distinct and with a body repeated 27 times. Opens
 each through `popvision view` in headless Chromium N times (a new server each time, without any cache of an earlier
-one), and holds keys down. Writes its section of docs/benchmarks.md.
+one), and holds keys down. Writes its section of docs/measured/benchmarks.md.
 
 The clock of an opening runs from the navigation of a started browser to the last canvas pixel; the server is up and has
 not opened the report. Then the canvas is compared, pixel by pixel, with benchmarks.trace_picture.
@@ -100,7 +100,7 @@ def main() -> int:
         ]
     text = section(results, arguments.times)
     print(text)
-    write_section("benchmarks.md", "trace_open", text)
+    write_section("trace_open", text)
     return 0 if all(each.equal for each in results) else 1
 
 
@@ -214,7 +214,7 @@ def percentile(values: list[float], part: float) -> float:
 
 
 def section(results: list[Measured], times: int) -> str:
-    """The tables of docs/benchmarks.md."""
+    """The tables of docs/measured/benchmarks.md."""
     lines = [
         "## Opening large execution traces",
         "",

@@ -1,11 +1,10 @@
 """Compare published figures of IPUs with ours: `make validate`.
 
 Runs each program with a published figure (`benchmarks.validation`), compares each figure with its bound, and writes
-docs/validation.md. The exit code is 1 when a figure misses its bound without a reason in `explanations`, or when a
-neighbouring size jumps without one. `--quick` leaves out neighbouring sizes and the
-programs that are only reported. The constants behind the figures have a
-page of their own (`python -m benchmarks.sensitivity`). `--tools` runs the programs of PopLibs' own tools instead
-(`benchmarks.tools`).
+docs/measured/validation.md. The exit code is 1 when a figure misses its bound without a reason in `explanations`, or
+when a neighbouring size jumps without one. `--quick` leaves out neighbouring sizes and the programs that are only
+reported. The constants behind the figures have a page of their own (`python -m benchmarks.sensitivity`). `--tools`
+runs the programs of PopLibs' own tools instead (`benchmarks.tools`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.document import DOCS
+from benchmarks.document import MEASURED
 from benchmarks.neighbours import neighbour_table
 from benchmarks.tools import command
 from benchmarks.validation import (
@@ -42,7 +41,7 @@ this page and fails when a figure misses its bound without an explanation here. 
 of published figures that the code cites as published-numbers: 1 constants, 3 exchange and host, 4 throughput, 5
 vertices on hardware, 6 reports, 7 cycle formulas of PopLibs. A figure is *met* when its deviation is within the bound;
 *reported* figures have no bound. [sensitivity.md](sensitivity.md) lists the constants
-without a published source, and how much five programs depend on each. [sweep.md](sweep.md) holds programs of growing
+without a published source, and how much five programs depend on each. [sizes.md](sizes.md) holds programs of growing
 size, plans beside what their programs take, and the reason of each step. [poplibs-tools.md](poplibs-tools.md) holds the
 programs of PopLibs' own tools: 216 published figures of which few were looked at when constants were chosen.
 """
@@ -90,7 +89,7 @@ def main() -> int:
     text = "\n".join(lines).rstrip() + "\n"
     print(text)
     if not quick:
-        (DOCS / "validation.md").write_text(text, "utf-8")
+        (MEASURED / "validation.md").write_text(text, "utf-8")
     failed = [row for group in found for row in group.rows if row.failed]
     for row in failed:
         print(

@@ -2,8 +2,8 @@
 
 Both programs time loops of one call, and the building of a graph as tutorial 6 of Graphcore has it: a product of a
 matrix and a vector with a vertex for each part of a row. Processor time of the process, best of several rounds, in
-turns. Writes its table into docs/benchmarks.md; the exit code is 1 where a call costs more than the limit above
-Python's own, or the graph more than its limit times Python's.
+turns. Writes its table into docs/measured/benchmarks.md; the exit code is 1 where a call costs more than the limit
+above Python's own, or the graph more than its limit times Python's.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def main() -> int:
                     seconds[name][call] = min(spent, seconds[name].get(call, spent))
     text, met = _table(seconds["C++"], seconds["Python"])
     print(text)
-    write_section("benchmarks.md", "cpp_calls", text)
+    write_section("cpp_calls", text)
     return int(not met)
 
 

@@ -3,7 +3,7 @@
 Both compute a triad on the same arrays. The engine runs vertices of a compute set (rows of structs in the process of
 the codelets). The other side is one C++ program that calls the same kind of loop for each share, so both read and write
 the same memory in the same order. They run in turns; the time is processor time, for the engine of both its processes.
-Writes its table into docs/benchmarks.md; the exit code is 1 when the codelets take more than twice as long.
+Writes its table into docs/measured/benchmarks.md; the exit code is 1 when the codelets take more than twice as long.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main() -> int:
         lines.append(f"| {n:,} | {size:,} | {ours * scale:.3f} | {other * scale:.3f} | {ours / other:.2f} |")
     text = "\n".join(lines)
     print(text)
-    write_section("benchmarks.md", "cpp_codelets", text)
+    write_section("cpp_codelets", text)
     return int(any(ours > LIMIT * other for _, _, ours, other in rows))
 
 

@@ -3,7 +3,7 @@
 Hard links of a small sample report, each with a point.json of its own. The first row is read, the others are copies of
 it with figures of their own, so that only the hundredth of the reports that is then changed takes time to be read.
 Times that refresh, one where nothing changed, the table that the command shows (read, filtered and sorted), and the
-answers of the server to the viewer's page. Writes its section of docs/benchmarks.md.
+answers of the server to the viewer's page. Writes its section of docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def main() -> None:
         text = measure(Path(scratch), arguments.reports)
     print(text)
     if arguments.reports == 10_000:
-        write_section("benchmarks.md", "catalogue", text)
+        write_section("catalogue", text)
 
 
 def measure(root: Path, count: int) -> str:
-    """The section of docs/benchmarks.md."""
+    """The section of docs/measured/benchmarks.md."""
     profile = root / "profile"
     profile.write_bytes((SAMPLE / "profile.pop").read_bytes())
     for number in range(count):

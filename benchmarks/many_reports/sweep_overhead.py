@@ -3,7 +3,7 @@
 A program of one addition on a few tiles, at many points. Two shares are printed: processor time of the sweep's own
 process over that of its programs, and time in which a place for a program stood empty over all time of all places.
 Both come from one run, so other work on the machine changes them little. A second start, which skips all points, is
-timed too. Writes its section of docs/benchmarks.md.
+timed too. Writes its section of docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def main() -> None:
         text = measure(arguments.folder or Path(scratch), arguments.points, arguments.at_once)
     print(text)
     if arguments.points == 1000:
-        write_section("benchmarks.md", "sweep", text)
+        write_section("sweep", text)
 
 
 def measure(folder: Path, points: int, at_once: int) -> str:
-    """The section of docs/benchmarks.md."""
+    """The section of docs/measured/benchmarks.md."""
     folder.mkdir(exist_ok=True)
     (folder / "program.py").write_text(PROGRAM)
     sizes = [16 * (each + 1) for each in range(points // 2)]

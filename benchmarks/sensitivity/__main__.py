@@ -1,14 +1,14 @@
 """How much five sample programs depend on each constant without a public source: `python -m benchmarks.sensitivity`.
 
-Runs the samples once as they are and once with each constant 10 % larger, and writes docs/sensitivity.md. Arguments are
-names of constants to print alone, without writing the page.
+Runs the samples once as they are and once with each constant 10 % larger, and writes docs/measured/sensitivity.md.
+Arguments are names of constants to print alone, without writing the page.
 """
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks.document import DOCS
+from benchmarks.document import MEASURED
 from benchmarks.sensitivity import page
 from simulator.machine.unsourced import UNSOURCED
 
@@ -24,7 +24,7 @@ def main() -> int:
     text = page.text(chosen)
     print(text)
     if not names:
-        (DOCS / "sensitivity.md").write_text(text, "utf-8")
+        (MEASURED / "sensitivity.md").write_text(text, "utf-8")
     return 0
 
 

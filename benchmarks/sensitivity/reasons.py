@@ -1,4 +1,4 @@
-"""Why each constant without a published source remains, and which figures follow from others (docs/sensitivity.md)."""
+"""Why each constant without a published source remains, and which figures follow from others (sensitivity.md)."""
 
 from __future__ import annotations
 

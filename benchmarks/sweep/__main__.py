@@ -2,8 +2,8 @@
 
 Each row is a family of programs whose work grows, compiled for an IPU Model of Mk2. The cycles are simulated, without
 the layout copies that operands of another origin would need. A line says why where cycles fall although the work grows,
-or change by more than 25 % from one size to the next. Without options it writes docs/sweep.md. Exit code 1 where a step
-has no reason, or a plan differs by more than 5 % from its program.
+or change by more than 25 % from one size to the next. Without options it writes docs/measured/sizes.md. Exit code 1
+where a step has no reason, or a plan differs by more than 5 % from its program.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from benchmarks.document import DOCS
+from benchmarks.document import MEASURED
 from benchmarks.sweep import movement, networks, products
 from benchmarks.sweep.row import AGREEMENT, FALL, JUMP, Line, Row, measured
 
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     verdict = f"{points} programs in {len(wanted)} rows; {bad} without a reason or with a plan that differs."
     print(f"{verdict} {time.monotonic() - began:.0f} s.")
     if not chosen.quick and not chosen.rows:
-        (DOCS / "sweep.md").write_text("\n".join([_HEAD, verdict, "", *sections]).rstrip() + "\n", "utf-8")
+        (MEASURED / "sizes.md").write_text("\n".join([_HEAD, verdict, "", *sections]).rstrip() + "\n", "utf-8")
     return 1 if bad else 0
 
 

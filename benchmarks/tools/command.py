@@ -1,4 +1,4 @@
-"""`python -m benchmarks.validate --tools`: run the published table, keep finished rows, write docs/poplibs-tools.md.
+"""`python -m benchmarks.validate --tools`: run the published table, keep finished rows, write a page of docs/measured.
 
 Rows are kept in .benchmarks/tools.jsonl with a digest of the simulator's source, so that a run that was stopped goes
 on, and a changed simulator begins again. The page is written once all rows are kept, or with `--page` of those that
@@ -13,14 +13,14 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.document import DOCS
+from benchmarks.document import MEASURED
 from benchmarks.tools import summary
 from benchmarks.tools.measure import Measured, measure
 from benchmarks.tools.table import PUBLISHED, Published, rows
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / ".benchmarks" / "tools.jsonl"
-PAGE = DOCS / "poplibs-tools.md"
+PAGE = MEASURED / "poplibs-tools.md"
 
 _SOURCES = ("measure", "programs", "table")
 
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="rows whose program or tool has a NAME")
     parser.add_argument("--table", type=Path, default=PUBLISHED, metavar="FILE", help="another table of this form")
     parser.add_argument("--again", action="store_true", help="run rows that are kept, too")
-    parser.add_argument("--page", action="store_true", help="write docs/poplibs-tools.md though rows are missing")
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE.name} though rows are missing")
     parser.add_argument(
         "--half-units", type=int, metavar="N", help="AMP with N units for halves; neither kept nor on the page"
     )

@@ -1,4 +1,4 @@
-"""The table of rows and the summary by tool, as text for the terminal and docs/poplibs-tools.md.
+"""The table of rows and the summary by tool, as text for the terminal and docs/measured/poplibs-tools.md.
 
 A case is a program: its two chips count half each. Shares are those of the cases that could be built.
 """

@@ -3,7 +3,7 @@
 
 Eight of them are under way at once, so that they share eight rows. `popvision view` serves the trace, and a page of
 Chromium shows its timeline, for the first time, with the import, and again in a new page. Writes its section of
-docs/benchmarks.md."""
+docs/measured/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def main() -> int:
         pages, rows = _pages(_trace(Path(temporary, "traces"), ids))
     text = section(ids, rows, pages)
     print(text)
-    write_section("benchmarks.md", "asynchronous rows", text)
+    write_section("asynchronous rows", text)
     return 0
 
 
@@ -91,7 +91,7 @@ def _pages(trace: Path) -> tuple[list[Shown], int]:
 
 
 def section(ids: int, rows: int, pages: list[Shown]) -> str:
-    """The table of docs/benchmarks.md."""
+    """The table of docs/measured/benchmarks.md."""
     lines = [
         "## A timeline of asynchronous operations",
         "",

@@ -4,7 +4,7 @@ A program records nested events at a steady rate; `popvision view --follow` serv
 shows it whole, or its last second. Cost is the processor time of the server, per third of the run, so that one that
 grows with the trace is seen. Lag is wall time: from the last event drawn to now, looked at every 50 ms, so it holds how
 long the program keeps events (up to 0.1 s), how long the page waits before it asks, and all work. Writes its section
-into docs/benchmarks.md.
+into docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main(rate: int, seconds: int) -> None:
     text = section(rate, seconds, found)
     print(text)
     if (rate, seconds) == (RATE, SECONDS):
-        write_section("benchmarks.md", "followed_timeline", text)
+        write_section("followed_timeline", text)
 
 
 def follow(rate: int, seconds: int, query: str) -> Followed:

@@ -3,7 +3,8 @@
 
 Two files of Chrome's trace events: the generated trace of the other viewers (peers.py), and one like PyTorch's profiler
 writes it, in which each launch has arguments of its own, a kernel and a flow; of the latter a large one, too. A process
-opens each and sums up every label with an empty cache folder, then again. Writes its section of docs/benchmarks.md."""
+opens each and sums up every label with an empty cache folder, then again. Writes its section of
+docs/measured/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def main() -> int:
         rows = [_row(name, path, Path(temporary)) for name, path in files.items()]
     text = section(rows, events, int(arguments.large), _start())
     print(text)
-    write_section("benchmarks.md", "trace imports", text)
+    write_section("trace imports", text)
     return 0
 
 
@@ -126,7 +127,7 @@ def _used(program: str, *arguments: Path, environment: dict[str, str] | None = N
 
 
 def section(rows: list[dict[str, object]], events: int, large: int, start: float) -> str:
-    """The table of docs/benchmarks.md; `start` are the seconds of a process that reads nothing."""
+    """The table of docs/measured/benchmarks.md; `start` are the seconds of a process that reads nothing."""
     lines = [
         "## Traces of other tools, first and again",
         "",

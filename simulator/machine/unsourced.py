@@ -4,7 +4,7 @@ One list, so that none is forgotten: `tests/machine/test_unsourced.py` demands t
 `simulator.machine` is either listed here or says in its comment or module text which publication it comes from, and
 that every constant anywhere in the simulator whose comment says fitted or guess is listed. What is computed from other
 constants, or from a stated sequence of instructions (`simulator.machine.code_bytes`), cannot be tuned and is not
-listed. `python -m benchmarks.sensitivity` shows how much five programs depend on each (docs/sensitivity.md).
+listed. `python -m benchmarks.sensitivity` shows how much five programs depend on each (docs/measured/sensitivity.md).
 """
 
 from __future__ import annotations

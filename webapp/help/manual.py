@@ -74,11 +74,11 @@ class Found:
 
 
 class Manual:
-    """The documents of a folder, by name."""
+    """The documents of a folder and of the folders in it, by name."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        paths = sorted(folder.glob("*.md"))
+        paths = sorted(folder.rglob("*.md"))
         self.documents = {path.stem: Document(path.stem, path.read_text(encoding="utf-8")) for path in paths}
         self.pictures = frozenset(path.name for path in folder.glob("images/*.png"))
 

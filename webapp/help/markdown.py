@@ -40,6 +40,9 @@ _HEADINGS = {"h1": html.H2, "h2": html.H3, "h3": html.H4}
 
 _PUBLIC = ("http", "https")
 
+#: Folders of documents, as links name them from one another.
+_FOLDERS = ("", "docs", "measured", "..")
+
 
 def slug_of(heading: str) -> str:
     """The anchor of a heading, as GitHub makes it."""
@@ -109,7 +112,7 @@ def _link(node: SyntaxTreeNode, names: frozenset[str]) -> Iterator[Any]:
         yield html.A(inside, href=href, target="_blank", rel="noreferrer")
         return
     name = posixpath.splitext(posixpath.basename(address.path))[0]
-    beside = posixpath.dirname(posixpath.normpath(address.path)) in ("", "docs")
+    beside = posixpath.dirname(posixpath.normpath(address.path)) in _FOLDERS
     if not address.path:
         yield html.A(inside, href=f"#{address.fragment}", **attributes(data_help_link=""))
     elif beside and address.path.endswith(".md") and name in names:

@@ -73,7 +73,7 @@ too); `autoReport.outputExecutionProfile` sets `debug.instrument`, which sets th
 `debug.instrument` adds nothing on an IPU Model. Poplar's documentation says so ("only available for an IPU target (not
 an IPU Model target)"), and a model estimates cycles and records runs without counters. Two sources have counters in
 the memory of a model all the same, never cycles: the published report of a matmul chain on one, made with
-`autoReport.all`, which shows Instrumentation Tile and 66 kB of results ([validation.md](validation.md), 6.1), and
+`autoReport.all`, which shows Instrumentation Tile and 66 kB of results ([validation](measured/validation.md), 6.1), and
 `debug.branchRecordTile`, which "in an IPU Model only affects the memory profile". So a model's memory has the counters
 of each kind that `autoReport.outputExecutionProfile` turns on, with `debug.instrument` not false, and of each that is
 given itself ([tests](../tests/engine/test_option_effects.py)).

@@ -34,7 +34,7 @@ def test_every_page_has_a_chapter(title: str) -> None:
 
 
 def test_the_documents_are_those_of_the_folder() -> None:
-    names = {path.stem for path in package_folder("docs").glob("*.md")}
+    names = {path.stem for path in package_folder("docs").rglob("*.md")}
     assert set(manual().documents) == names
     assert set(LEADING) < names
     assert manual().documents["glossary"].title == "Glossary"
