@@ -22,7 +22,14 @@ from simulator.frontends.poptorch.beside_torch.device_step import (
     checked_settings,
     run_on_device,
 )
-from simulator.frontends.poptorch.beside_torch.eager_step import EagerStep, LossPlace, StepPlan, copied, run_in_eager
+from simulator.frontends.poptorch.beside_torch.eager_step import (
+    EagerStep,
+    LossPlace,
+    StepPlan,
+    copied,
+    run_in_eager,
+    untouched_randomness,
+)
 from simulator.frontends.poptorch.beside_torch.location import Location, Search, values_of_calls
 from simulator.frontends.poptorch.beside_torch.optimizer_step import NotInTorchError, UsersOptimizer
 from simulator.frontends.poptorch.compiled_model import ModelRequest, capture_model
@@ -175,7 +182,10 @@ class Attempt:
         )
         draws = {drawn.operator.place.annotations[CALL]: drawn for drawn in device.drawn}
         try:
-            return run_in_eager(plan, self._numbers, draws, _loss_place(self.program), wide or self._wide, keeps_all)
+            with untouched_randomness():  # every precision gets the same numbers of Python and NumPy
+                return run_in_eager(
+                    plan, self._numbers, draws, _loss_place(self.program), wide or self._wide, keeps_all
+                )
         except LookupError as error:
             if type(error) is LookupError:
                 raise

@@ -123,7 +123,8 @@ writes, and the optimizer's step. One line on standard error tells:
 The program goes on; with `--check=fail` (`POPVISION_CHECK=fail`) a difference ends it with exit code 4. The module, its
 buffers and the random states of torch, NumPy and Python stay as they are; of the check the report holds one run that
 fetches the weights, the host trace events `checkFirstStep`. It costs one more compilation, run and eager step (two of
-each where something differs, to find the first operator), and memory for copies of the module
+each where something differs, to find the first operator), so that a first call takes about twice as long
+([measured](benchmarks.md#training-steps-of-pytorch-programs)), and memory for copies of the module
 ([tests](../tests/frontends/poptorch/checking/test_check_beside_torch.py)).
 
 - *The step* is the first device iteration with all its micro-batches: gradients are those that the optimizer gets,
@@ -136,9 +137,10 @@ each where something differs, to find the first operator), and memory for copies
   difference ([tests](../tests/frontends/poptorch/checking/test_check_of_what_runs.py)).
 - *PopTorch's names* are identities in eager torch: blocks, `identity_loss`, prints, marks of memory.
 - *Random numbers*: `rand`, `normal_`, `bernoulli` and their like, `gumbel_softmax`, `multinomial`, and dropouts, take
-  in eager torch what the device drew. Those inside attention and recurrent layers are left out on both sides, and the
-  line names the operator; with any other the step "cannot be compared", nor can one whose groups of replicas have
-  weights of their own.
+  in eager torch what the device drew, in float16 too. Those inside attention and recurrent layers are left out on both
+  sides, and the line names the operator; with any other the step "cannot be compared", nor can one whose groups of
+  replicas have weights of their own. A number that forward draws from Python or NumPy is a constant on the device, and
+  so a difference ([tests](../tests/frontends/poptorch/checking/test_check_of_draws.py)).
 - *Tolerance*: both sides add in another order. Allowed is 1e-4 of a tensor's largest element, 1e-2 where the program
   has float16. What is further apart in float32 agrees where it is at most 16 times as far from eager torch in float64
   as eager torch in float32 is: gradients that are zero but for rounding. Integers are equal; NaN agrees with NaN.

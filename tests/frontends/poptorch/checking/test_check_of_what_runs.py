@@ -1,4 +1,4 @@
-"""POPVISION_CHECK compares the optimizer's step, what the user's executable gives, and draws inside functions."""
+"""POPVISION_CHECK compares the optimizer's step and what the user's executable gives."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from simulator.frontends import poptorch
 from simulator.frontends.lowering.optimizers import _Step
 from simulator.frontends.lowering.rules import TABLE
 from simulator.frontends.poptorch import compiled_model
 from simulator.frontends.session.device_program import DeviceProgram
-from tests.frontends.poptorch.checking.checked_steps import checked, line_of
+from tests.frontends.poptorch.checking.checked_steps import line_of
 from tests.frontends.poptorch.gradient_twins import Net
 from tests.frontends.poptorch.model_options import options
 
@@ -113,24 +112,3 @@ def test_the_executables_results_of_several_steps_are_compared(mode: str, monkey
     assert "agrees with eager torch" in ran(1.0)
     if mode == "Final":
         assert "which differs: the change of a." in ran(1.1)
-
-
-@pytest.mark.parametrize("hard", [False, True])
-def test_draws_inside_gumbel_softmax_are_the_devices(hard: bool, capsys: Any) -> None:
-    said = checked(lambda net, x: F.gumbel_softmax(net.a(x), 0.5, hard), capsys)
-    assert "agrees with eager torch: 1 output, 2 gradients" in said
-
-
-DRAWS: dict[str, Any] = {
-    "exponential": lambda h: h + torch.empty_like(h).exponential_(2.0),
-    "log_normal and geometric": lambda h: h + torch.empty_like(h).log_normal_() + torch.empty_like(h).geometric_(0.3),
-    "multinomial": lambda h: h * torch.multinomial(torch.ones(6), 4, True),
-    "distributions": lambda h: (
-        torch.distributions.Normal(h, 1.0).rsample() + torch.distributions.Gumbel(h, 1).rsample()
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DRAWS)
-def test_draws_that_several_operators_make_are_the_devices(name: str, capsys: Any) -> None:
-    assert "agrees with eager torch: 1 output, 2 gradients" in checked(lambda net, x: DRAWS[name](net.a(x)), capsys)
