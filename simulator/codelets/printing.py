@@ -109,11 +109,20 @@ def places_of(blocks: Sequence[VertexBlock], compute_set: str) -> list[VertexPla
 
 
 class _Running(threading.local):
-    """The vertex that this thread runs: (places, replica), the row, and the worker of a multi-vertex."""
+    """The vertex that this thread runs: (places, replica), the row, and the worker of a multi-vertex. `clocks`: the
+    cycle counters [replicas, tiles] at the begin of a compute set whose vertices read them."""
 
     places: tuple[VertexPlaces, int] | None = None
     row = 0
     worker = 0
+    clocks: Int64Array | None = None
+
+    def cycles(self) -> int:
+        """The cycle counter of the vertex's tile."""
+        assert self.places is not None
+        assert self.clocks is not None, "the compute set of a vertex that reads its tile's counter is known to do so"
+        places, replica = self.places
+        return int(self.clocks[replica, places.tile(self.row)])
 
 
 running = _Running()

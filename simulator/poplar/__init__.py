@@ -119,6 +119,7 @@ from simulator.graph.objects import (
 from simulator.graph.preallocations import Preallocations
 from simulator.graph.tensor import Tensor, append, concat
 from simulator.poplar import program
+from simulator.programming.cycle_count import cycleCount, cycleStamp
 from simulator.programming.floating_point import (
     FloatingPointBehaviour,
     getAndModifyFloatingPointBehaviour,
@@ -239,6 +240,8 @@ __all__ = [
     "copyFloatToDeviceHalf",
     "createConstantMetadataTensor",
     "createVariableMetadataTensor",
+    "cycleCount",
+    "cycleStamp",
     "file_load_error",
     "getAndModifyFloatingPointBehaviour",
     "graph_connection_error",

@@ -23,10 +23,11 @@ from simulator.base.errors import (
 from simulator.base.options.run import RunSettings, RuntimeSettings
 from simulator.base.quarter import QuarterMetadata
 from simulator.codelets.float_state import FloatState, running
+from simulator.codelets.printing import running as running_vertex
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
-from simulator.runtime.clock.data_dependent_time import as_choice
+from simulator.runtime.clock.data_dependent_time import STAMP, as_choice
 from simulator.runtime.clock.device_clock import NOT_BUFFERED, Buffering, DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
 from simulator.runtime.clock.measured_times import MeasuredTimes
@@ -45,6 +46,9 @@ from simulator.runtime.watching.sync_deadline import SyncDeadline
 from simulator.runtime.watching.watchers import watchers_of
 
 _channel = pvti.channel("Poplar Runtime")
+
+Timed = tuple[int, MeasuredTimes | None, Sequence[int], Buffering, int]
+"""The arguments of DeviceClock.run"""
 
 
 class EngineCore(HostEnd):
@@ -72,11 +76,18 @@ class EngineCore(HostEnd):
         roots, machine = lowered.function_roots, compiled.machine
         self._counts = StepCounts({row: lowered.counted[row] for row in plan.counted})
         self.clock = DeviceClock(
-            lowered.table, lowered.cycles, roots, machine, blocks=lowered.blocks, counts=self._counts
+            lowered.table,
+            lowered.cycles,
+            roots,
+            machine,
+            blocks=lowered.blocks,
+            counts=self._counts,
+            stamps=plan.stamps,
         )
         self._response = HostResponse(lowered.table)
         self._callback_threads: tuple[str, int | None, bool] | None = None
         self._buffering = NOT_BUFFERED  #: when the run began
+        self._run_of = -1, RuntimeSettings()  #: branch and settings of the run
         self._executed = False  #: the graph knows that it was run
 
     @property
@@ -112,6 +123,22 @@ class EngineCore(HostEnd):
         """Note what the vertices of one execution counted; see `HostSide.counted`."""
         self.chose(as_choice(self._counts.number(compute_set, replicas)))
 
+    def reading_counters(self, action: Action) -> Action:
+        """Wrap the action of a compute set whose vertices read cycle counters. These run on from load to load: through
+        all runs and host copies of tensors before this run, and through it so far."""
+        machine = self.compiled.machine
+
+        def run() -> None:
+            clocks = self.device_cycles + self.clock.counters(*self._timed(*self._run_of))
+            self.chose(STAMP)
+            running_vertex.clocks = clocks.reshape(machine.num_replicas, machine.tiles)
+            try:
+                action()
+            finally:
+                running_vertex.clocks = None
+
+        return run
+
     def unload(self) -> None:
         """Free the values of all variables. Actions refer to this object, so the garbage collector would not."""
         self.memories = []
@@ -133,6 +160,7 @@ class EngineCore(HostEnd):
         self._begin_of_host_times()
         if self.compiled.machine.hardware:
             self._buffering = Buffering(*self.streams.buffering())
+        self._run_of = self.compiled.lowered.branches[index], settings
         foreseen = self._foreseen(index, settings)
         begin, begin_ns = epoch_ns() // 1000, time.perf_counter_ns()
         with (
@@ -179,11 +207,15 @@ class EngineCore(HostEnd):
         return True
 
     def _modelled(self, branch: int, settings: RuntimeSettings) -> RunTime:
+        return self.clock.run(*self._timed(branch, settings))
+
+    def _timed(self, branch: int, settings: RuntimeSettings) -> Timed:
+        """What the time of a run follows from, as far as it came."""
         machine = self.compiled.machine
         seconds = self.streams.host_seconds
         measured = None if seconds is None else MeasuredTimes(seconds, machine)
         late = _poll_cycles(settings, machine) if machine.hardware else 0
-        return self.clock.run(branch, measured, self.choices, self._buffering, late)
+        return branch, measured, self.choices, self._buffering, late
 
     def _foreseen(self, index: int, settings: RuntimeSettings) -> RunTime | None:
         """The modelled run, if it is known before the run. Sets the deadline where the run would miss it."""

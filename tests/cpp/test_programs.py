@@ -12,6 +12,9 @@ import pytest
 import popvision
 from popvision import pva
 from popvision.cli import cpp
+from simulator import poplar
+from simulator.poplar.program import Sequence
+from simulator.poplibs import popops
 from tests.cpp.building import HERE, ROOT
 from tests.same_reports import OF_A_RUN, differences
 
@@ -64,6 +67,35 @@ def test_spellings_of_public_programs(shell):
     shell.build("spellings", "-std=c++17 -Wall -Wextra -Werror")
     printed = shell.run("./spellings").stdout
     assert printed == "20 checked checked 23 25 27 29 29 1 sequence 1\n"
+
+
+def test_cycle_counters_read_what_they_read_from_python(shell, monkeypatch):
+    monkeypatch.setenv("POPVISION_TILES", "4")
+    *words, refused = shell.printed("counters").split(" ", 12)
+    assert [int(word) for word in words] == counters_from_python()
+    assert refused.startswith("cycleCount needs hardware: an IPU Model has estimates")
+
+
+def counters_from_python() -> list[int]:
+    """The twin of counters.cpp."""
+    device = next(d for d in poplar.DeviceManager().getDevices(poplar.TargetType.IPU, 1) if d.attach())
+    graph, timed = poplar.Graph(device), Sequence()
+    t = graph.addVariable(poplar.FLOAT, [1000], poplar.VariableMappingMethod.LINEAR, "t")
+    popops.addInPlace(graph, t, t, timed, "twice")
+    stamps = [poplar.cycleCount(graph, timed, 0, poplar.SyncType.INTERNAL, "count")]
+    stamps.append(poplar.cycleStamp(graph, timed, 1, poplar.SyncType.EXTERNAL))
+    stamps.append(poplar.cycleStamp(graph, timed, 2, "timer"))
+    stamps += poplar.cycleStamp(graph, timed, [0, 3], poplar.SyncType.INTERNAL)
+    whole = Sequence(timed)
+    stamps.append(poplar.cycleCount(graph, whole, 3, "whole"))
+    graph.createHostRead("stamps", poplar.concat(stamps))
+    words = np.zeros(2 * len(stamps), np.uint32)
+    with poplar.Engine(graph, whole) as engine:
+        engine.load(device)
+        engine.run()
+        engine.readTensor("stamps", words)
+    device.detach()
+    return [int(word) for word in words]
 
 
 def test_an_executable_is_loaded_by_a_program_that_calls_no_library(shell):

@@ -237,6 +237,7 @@ RIGHT: dict[str, tuple[Callable[[World], Any], set[str] | frozenset[str]]] = {
     "VertexPerfEstimate": (lambda w: VertexPerfEstimate(1), set()),
     "PrintTensorFmt": (lambda w: PrintTensorFmt(), set()),
     "FloatingPointBehaviour": (lambda w: FloatingPointBehaviour(), set()),
+    "Iterable[int]": (lambda w: [0], {"wholes"}),
     "FloatingPointBehaviour | Tensor": (lambda w: FloatingPointBehaviour(), set()),
     "QuarterMetadata": (lambda w: QuarterMetadata(), set()),
     "QuarterMetadata.Format": (lambda w: QuarterMetadata.Format.F143, set()),

@@ -63,11 +63,7 @@ class Changeable(Program):
         return self._frozen_copy
 
     def _grow(self, item: Any) -> None:
-        if self._frozen:
-            raise control_program_error(
-                f"This {type(self).__name__} is a part of another program and cannot be added to; add to the one that "
-                "you made."
-            )
+        require_changeable(self)
         getattr(self, self._grows).append(item)
         self._frozen_copy = None
 
@@ -106,6 +102,22 @@ class Sequence(Changeable):
 
     def nested(self) -> SequenceOf[Program]:
         return self.programs
+
+
+def require_changeable(program: Changeable) -> None:
+    """Raise `control_program_error` for what others contain."""
+    if program._frozen:
+        raise control_program_error(
+            f"This {type(program).__name__} is a part of another program and cannot be added to; add to the one that "
+            "you made."
+        )
+
+
+def put_instead(sequence: Sequence, programs: Iterable[Program]) -> None:
+    """Let a sequence contain other programs than it does."""
+    require_changeable(sequence)
+    sequence.programs = [checked(program) for program in programs]
+    sequence._frozen_copy = None
 
 
 def copied(program: Program) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,8 +52,9 @@ class Leaves:
         code: CodeletCode,
         side: HostSide,
         counted: frozenset[int],
+        stamps: frozenset[int],
     ) -> None:
-        self._code, self._side, self._counted = code, side, counted
+        self._code, self._side, self._counted, self._stamps = code, side, counted, stamps
         self.choosing = choosing
         self._store, self._programs = store, arrangements.programs
         self._table, self._replicas = table, replicas
@@ -154,7 +156,8 @@ class Leaves:
             for vertex in vertices_of(block, read.elements, written.elements, store, self._code, (place, number))
         ]
         compiled = [len(block) for block in blocks if block.type.compiled is not None and len(block)]
-        self._on_tile[compute_set] = lambda: self._run(compute_set, vertices, compiled)
+        run = partial(self._run, compute_set, vertices, compiled)
+        self._on_tile[compute_set] = self._side.reading_counters(run) if compute_set in self._stamps else run
         if plan.gather >= 0:
             self._on_tile[plan.gather] = self._copying(joined([side.near for side, _ in inputs]))
         if plan.scatter >= 0:

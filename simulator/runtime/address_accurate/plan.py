@@ -53,7 +53,7 @@ class AddressPlan:
             for r in range(m.num_replicas)
         ]
         self._size = m.bytes_per_tile * m.device_tiles
-        self._codelets, self._counted = plan.codelets, plan.counted
+        self._codelets, self._counted, self._stamps = plan.codelets, plan.counted, plan.stamps
         self.streams = plan.streams
         self.host_types = plan.host_types
         self.host_copies: dict[tuple[str, str], AddressedTensor] = {
@@ -99,6 +99,7 @@ class AddressPlan:
             code,
             side,
             self._counted,
+            self._stamps,
         )
         branches = branch_actions(table, self._lowered.branches, self._claims, leaves, memory, side.wrap_lowered)
 

@@ -37,6 +37,8 @@ class BlockMarks:
         program, parts = self._programs[row], self._parts(state)
         parts.add(self._mark(state, row, False, program.before, 0))
         parts.add(run(parts.state))
+        if parts.stopped:
+            return parts.joined()
         parts.add(self._mark(parts.state, row, True, program.inside, program.after))
         return parts.joined()
 

@@ -1,8 +1,10 @@
 """The modelled time of programs whose time data decide, from the recorded choices of a run.
 
 A choice is the branch that a program took, from 0 on, or, below 0, the cycles of a compute set whose vertices count
-(`as_choice`). Consecutive trips of a loop without inner choices are alike and count as a Repeat. Other trips are
-memoised by (state, choices within the trip); trips that leave a state as it was, with the same choices, count together.
+(`as_choice`), or that vertices read the cycle counters of their tiles (`STAMP`). Where the choices end too early, the
+run stops before the compute set whose choice is missing: that is how the counters at a stamp are found. Consecutive
+trips of a loop without inner choices are alike and count as a Repeat. Other trips are memoised by (state, choices
+within the trip); trips that leave a state as it was, with the same choices, count together.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from simulator.runtime.clock.segments import Parts, Segment, State
 
 #: Program types that choose by data.
 CHOOSING = ("If", "Switch", "RepeatWhile")
+
+#: The choice of an execution whose vertices read the cycle counters. It chooses nothing.
+STAMP = -(1 << 62)
 
 
 def as_choice(number: int) -> int:
@@ -28,7 +33,7 @@ def number_of(choice: int) -> int:
 
 class DataChoices:
     """Finds data-dependent choices below one branch of the root switch. `function_roots`: row of each called function's
-    body. `counted`: rows of counted compute sets."""
+    body. `counted`: rows of counted compute sets, and of those that read cycle counters."""
 
     def __init__(
         self,
@@ -62,6 +67,9 @@ Running = Callable[[State, Sequence[int]], Segment]
 Counted = Callable[[State, int, int], Segment]
 """Runs a counted compute set from a state: (state, row, number of its cycles)."""
 
+Stepping = Callable[[State, int], Segment]
+"""Runs a leaf from a state."""
+
 Repeated = Callable[[State, list[int], int], Segment]
 """Runs programs a number of times without choices."""
 
@@ -82,10 +90,11 @@ class DataDependentTime:
         running: Running,
         repeated: Repeated,
         counted: Counted,
+        stepping: Stepping,
         memoised: bool,
     ) -> None:
         self._table, self._data, self._memoised = table, data, memoised
-        self._counted = counted
+        self._counted, self._stepping = counted, stepping
         self._choices, self._at = choices, 0
         self._parts, self._running, self._repeated = parts, running, repeated
 
@@ -97,10 +106,11 @@ class DataDependentTime:
         parts = self._parts(state)
         if type_ == "Repeat":
             left = self._table.repeat_count[row]
-            while left:
+            while left and not parts.stopped:
                 begin, before = self._at, parts.state
                 trip = self._trip(before, row, below)
-                alike = self._alike(begin, left) if trip.state is before and self._keeps(self._at - begin) else 1
+                steady = trip.state is before and not trip.stopped
+                alike = self._alike(begin, left) if steady and self._keeps(self._at - begin) else 1
                 parts.add_times(trip, alike) if alike > 1 else parts.add(trip)
                 left -= alike
         elif type_ == "RepeatWhile":
@@ -125,7 +135,7 @@ class DataDependentTime:
         begin = self._at
         segment = self._running(state, rows)
         path = tuple(self._choices[begin : self._at])
-        if self._keeps(len(path)):
+        if self._keeps(len(path)) and not segment.stopped:
             state.ways.setdefault(loop, {}).setdefault(len(path), {})[path] = segment
         return segment
 
@@ -143,8 +153,12 @@ class DataDependentTime:
         return trips
 
     def _execution(self, state: State, row: int) -> Segment:
-        """A counted compute set with the cycles of its next execution."""
+        """A compute set that counts, with the cycles of its next execution, or that reads counters."""
+        if self._at == len(self._choices):
+            return self._parts(state).stop().joined()
         choice = self._next()
+        if choice == STAMP:
+            return self._stepping(state, row)
         ways = state.ways.setdefault(row, {}).setdefault(1, {})
         known = ways.get((choice,)) if self._memoised else None
         if known is None:
@@ -157,11 +171,13 @@ class DataDependentTime:
         """The last child is the body, those before it compute the condition."""
         *tests, body = below
         parts.add(self._running(parts.state, tests))
+        if parts.stopped:
+            return
         if not any(self._data.in_program(row) for row in below):
             trips = 0
             while self._next():
                 trips += 1
             parts.add(self._repeated(parts.state, [body, *tests], trips))
             return
-        while self._next():
+        while not parts.stopped and self._next():
             parts.add(self._trip(parts.state, loop, [body, *tests]))

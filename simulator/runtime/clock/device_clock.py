@@ -70,7 +70,7 @@ class DeviceClock:
 
     `cycles[row]` = cycles per tile of a replica of each lowered program, None where it takes no time of its own.
     They hold for every replica; clocks are those of all tiles of the device. `counts`: cycles of counted compute sets,
-    instead of those."""
+    instead of those. `stamps`: compute sets whose vertices read the cycle counters of their tiles."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class DeviceClock:
         max_arrays: int = MAX_ARRAYS,
         blocks: BlockRecording | None = None,
         counts: StepCounts | None = None,
+        stamps: frozenset[int] = frozenset(),
     ) -> None:
         self._table = table
         self._counts = counts
         types = enumerate(zip(table.type, table.compute_set, strict=True))
-        #: rows of counted compute sets
-        self._counted = frozenset(
-            row for row, (type_, set_) in types if counts and type_ == "OnTileExecute" and set_ in counts.sets
-        )
+        sets = stamps.union(counts.sets if counts else ())
+        #: rows of compute sets that count or read counters
+        self._counted = frozenset(row for row, (type_, set_) in types if type_ == "OnTileExecute" and set_ in sets)
         self._cycles = cycles
         self._functions = function_roots
         self._machine = machine
@@ -118,21 +118,12 @@ class DeviceClock:
         """Run one branch (a row of the table). `measured`: what the host took for the transfers below the
         branch, in place of the modelled time of its answers; results are then not memoised. `choices`: the choices of
         data in this run, in order. `late`: cycles by which the host notices every request later."""
-        if (buffering.depths, late) != (self._depths, self._late):
-            self._clear_caches()
-            self._depths, self._late = dict(buffering.depths), late
+        self._use(buffering, late)
         way = branch, tuple(choices), buffering.cold
         counts = any(choice < 0 for choice in choices)
         if measured is None and way in self._runs:
             return self._runs[way]
-        if len(self._arrays) >= self._max_arrays:
-            self._clear_caches()
-        self._measured, self._branch = measured, branch
-        self.chooses(branch)
-        ways = self._parts, self.run_in_order, self._run_repeated, self._counted_step
-        self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, measured is None)
-        ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in buffering.cold)
-        segment = self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
+        segment = self._from_start(branch, measured, choices, buffering.cold)
         run = finished(segment, self.patterns, self._machine, repeatable=measured is None)
         if measured is None and counts:
             self._runs.pop(self._last_counted.get(branch, way), None)  # others with these counts are not to be expected
@@ -140,6 +131,39 @@ class DeviceClock:
         if measured is None and (counts or len(choices) <= _LONGEST_WAY):
             self._runs[way] = run
         return run
+
+    def counters(
+        self,
+        branch: int,
+        measured: MeasuredTimes | None,
+        choices: Sequence[int],
+        buffering: Buffering = NOT_BUFFERED,
+        late: int = 0,
+    ) -> Int64Array:
+        """The clocks of all tiles of the device since the begin of a run, before the compute set whose choice is the
+        first that is missing. The arguments are those of `run`. Costs a walk over the run so far."""
+        self._use(buffering, late)
+        segment = self._from_start(branch, measured, choices, buffering.cold)
+        assert segment.stopped, "the run ended before the compute set that reads the counters"
+        return segment.state.offsets + segment.elapsed
+
+    def _use(self, buffering: Buffering, late: int) -> None:
+        if (buffering.depths, late) != (self._depths, self._late):
+            self._clear_caches()
+            self._depths, self._late = dict(buffering.depths), late
+
+    def _from_start(
+        self, branch: int, measured: MeasuredTimes | None, choices: Sequence[int], cold: frozenset[str]
+    ) -> Segment:
+        """Run a branch from equal clocks, as far as its choices go."""
+        if len(self._arrays) >= self._max_arrays:
+            self._clear_caches()
+        self._measured, self._branch = measured, branch
+        self.chooses(branch)
+        ways = self._parts, self.run_in_order, self._run_repeated, self._counted_step, self._step
+        self._data_dependent = DataDependentTime(self._table, self._data[branch], choices, *ways, measured is None)
+        ready = tuple((fifo, NEVER) for fifo, stream in self._fifos if stream in cold)
+        return self._segment(self._state(np.zeros(self._machine.device_tiles, np.int64), None, ready), 0)
 
     def forget(self) -> None:
         """Drop what is memoised, as the numbers of counted cycles became invalid."""
@@ -210,6 +234,8 @@ class DeviceClock:
         parts = self._parts(state)
         for row in rows:
             parts.add(self._segment(parts.state, row))
+            if parts.stopped:
+                break
         return parts.joined()
 
     def _loop(self, state: State, rows: list[int], count: int) -> Segment:

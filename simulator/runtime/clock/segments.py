@@ -64,6 +64,7 @@ class Segment:
     elapsed: int  #: how far the smallest clock moved
     truncated: bool = False
     marks: Marks = NO_MARKS
+    stopped: bool = False  #: the choices ended within it
 
     def __len__(self) -> int:
         return len(self.program)
@@ -77,7 +78,7 @@ class Parts:
         self.state = state
         self._elapsed = 0
         self._room = max_steps
-        self.truncated = False
+        self.truncated = self.stopped = False
         self._columns: tuple[list[Int64Array], list[Int64Array], list[Int64Array]] = (
             [np.empty(0, np.int64)],
             [none],
@@ -89,8 +90,14 @@ class Parts:
         self._mark(part.marks, 1, 0)
         self._append(part.program, part.base + self._elapsed, part.pattern)
         self.truncated |= part.truncated
+        self.stopped |= part.stopped
         self._elapsed += part.elapsed
         self.state = part.state
+
+    def stop(self) -> Parts:
+        """End here, as the choices do."""
+        self.stopped = True
+        return self
 
     def skip(self, state: State, elapsed: int) -> None:
         """Let time pass without a record."""
@@ -132,7 +139,7 @@ class Parts:
     def joined(self) -> Segment:
         program, base, pattern = (np.concatenate(column) for column in self._columns)
         marks = Marks(*map(np.concatenate, zip(*self._marks, strict=True))) if self._marks else NO_MARKS
-        return Segment(program, base, pattern, self.state, self._elapsed, self.truncated, marks)
+        return Segment(program, base, pattern, self.state, self._elapsed, self.truncated, marks, self.stopped)
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,10 @@ class HostSide(Protocol):
         """Record the choice of a program; see `simulator.runtime.values.choices`."""
         ...
 
+    def reading_counters(self, action: Action) -> Action:
+        """Wrap the action of a compute set whose vertices read the cycle counters of their tiles."""
+        ...
+
     def counted(self, compute_set: int, replicas: Sequence[Sequence[UInt64Array]]) -> None:
         """Record what the vertices of a counted compute set took: of each replica the parts of issue slots of each
         block of compiled vertices."""

@@ -55,6 +55,10 @@ class NumericPlan:
         self._blocks: dict[int, tuple[list[BlockPlan], list[CompiledBlock]]] = {}
         self.codelets = linked_codelets(store, bool(counted))
         self.counted = counted if self.codelets is not None and self.codelets.counts else frozenset()
+        #: compute sets whose vertices read the cycle counters of their tiles
+        self.stamps = frozenset(
+            block.compute_set for block in store.settled_blocks if getattr(block.type.codelet, "reads_counter", False)
+        )
         self._functions: dict[int, Step] = {}
         streams = store.streams
         #: handle -> (elements, type, to the device, the same for all replicas) of user streams
@@ -201,10 +205,12 @@ class NumericPlan:
         blocks, compiled = self._blocks[compute_set]
         agreed = None if program.consensus is None else self.layout.place(program.consensus)
         counts = compute_set in self.counted
+        stamps = compute_set in self.stamps
 
         def bind(arena: Arena, side: HostSide) -> tuple[Action, list[BoundBlock]]:
             denied: list[bool] | None = None if agreed is None else []
-            parts = [part for block in blocks for part in block.bind_parts(arena, side.threads, denied)]
+            threads = 1 if stamps else side.threads  # counters are those of this thread
+            parts = [part for block in blocks for part in block.bind_parts(arena, threads, denied)]
             bound = [block.bind(arena, side, denied) for block in compiled]
             parts += [block.run for block in bound]
             run = parts[0] if len(parts) == 1 else lambda: side.together(parts)
@@ -213,6 +219,8 @@ class NumericPlan:
         def bind_all(arenas: Sequence[Arena], side: HostSide) -> Action:
             actions, bound = zip(*(bind(arena, side) for arena in arenas), strict=True)
             run = _all(list(actions))
+            if stamps:
+                return side.reading_counters(run)
             if not counts:
                 return run
 
