@@ -22,7 +22,7 @@ def versus(source: str, targets: Sequence[str], problems: Sequence[str], *, with
     name = html.Span(source, className="report-name", title=source)
     if not targets and not problems:
         return name
-    parts: list[Any] = [html.Span("Source", className="versus-role"), name, html.Span("vs", className="versus-word")]
+    parts: list[Any] = [_role("Source", "before"), name, html.Span("vs", className="versus-word")]
     if targets:
         text = " · ".join(targets if with_all else targets[:1])
         role = (
@@ -33,7 +33,7 @@ def versus(source: str, targets: Sequence[str], problems: Sequence[str], *, with
             alone = f"This page compares with {targets[0]} alone."
             about = f"{alone} Summary and Overview compare with all: {', '.join(targets)}"
         parts += [
-            html.Span(role, className="versus-role", title=about),
+            _role(role, "after", about),
             html.Span(text, className="report-name", title=about),
         ]
     parts += [html.Span([icon("warning"), each], className="versus-problem", title=each) for each in problems]
@@ -41,6 +41,12 @@ def versus(source: str, targets: Sequence[str], problems: Sequence[str], *, with
         parts.append(_button("swap", "Swap source and target", "swap"))
     parts.append(_button("close", "Stop comparing", "stop"))
     return html.Div(parts, className="versus", role="group", **attributes(aria_label="Reports compared"))
+
+
+def _role(role: str, moment: str, about: str = "") -> Component:
+    """The role of a report, with its place in time: differences are those of the report after from the one before."""
+    parts = [f"{role} ", html.Span(f"({moment})", className="versus-moment")]
+    return html.Span(parts, className="versus-role", title=about or f"{role} ({moment})")
 
 
 def _button(name: str, title: str, action: str) -> Component:

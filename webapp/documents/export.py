@@ -75,7 +75,8 @@ def export_document(
     provenance = _provenance(source, view_id, params, confidential)
     title = "a report" if confidential else source.label
     if target is not None:
-        title += " against another report" if confidential else f" against {target.label}"
+        other = "another report" if confidential else target.label
+        title = f"{title} (before) against {other} (after)"
         machine = if_recorded(target.reader.target)
         provenance.insert(2, ("Compared with", "unknown" if machine is None else describe_target(machine)))
     elif params.get("vs"):
@@ -126,7 +127,7 @@ def _difference(source: HostTrace, target: HostTrace, names: Names, theme: str) 
     provenance = trace_provenance(source, "timeline", confidential)
     if not confidential:
         provenance.insert(0, ("Compared with", target.label))
-    title = "two traces" if confidential else f"{source.label} against {target.label}"
+    title = "two traces" if confidential else f"{source.label} (before) against {target.label} (after)"
     damaged = source if source.lost else target
     damage = f"A trace {damaged.loss_state}. {damaged.shown_part}"
     document = Document("Difference", title, provenance, difference_document(source, target, names), lost, damage)

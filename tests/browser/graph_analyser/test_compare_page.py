@@ -89,7 +89,7 @@ def test_several_targets_stand_side_by_side(viewer: Viewer) -> None:
     expect(only).to_have_count(1)
     expect(only).to_contain_text("DoExchange (layer0/qkv/ExchangePre)")
     expect(page.locator(".share-bar")).to_have_count(3)
-    expect(page.locator("#masthead .versus")).to_have_text("Sourcebasevs2 targetschanged · shorter")
+    expect(page.locator("#masthead .versus")).to_have_text("Source (before)basevs2 targets (after)changed · shorter")
     expect(page.locator(".figure-card", has_text="Fullest tile")).to_contain_text("Target 1 ")
 
 
@@ -97,21 +97,21 @@ def test_a_page_says_which_of_several_targets_it_compares_with(viewer: Viewer) -
     both = ",".join(viewer.keys[each] for each in ("changed", "shorter"))
     page = viewer.open("base", "operations", f"vs={both}")
     header = page.locator("#masthead .versus")
-    expect(header).to_have_text("SourcebasevsTarget 1 of 2changed")
+    expect(header).to_have_text("Source (before)basevsTarget 1 of 2 (after)changed")
     title = header.locator(".versus-role", has_text="Target").get_attribute("title")
     assert title == "This page compares with changed alone. Summary and Overview compare with all: changed, shorter"
     page = viewer.open("base", "overview", f"vs={both}")
-    expect(header).to_have_text("Sourcebasevs2 targetschanged · shorter")
+    expect(header).to_have_text("Source (before)basevs2 targets (after)changed · shorter")
     for name in ("changed", "shorter"):
         expect(page.locator("#page")).to_contain_text(f"What changed – {name}")
 
 
 def test_swap_stop_and_a_target_that_is_gone(viewer: Viewer) -> None:
     page = viewer.open("base", "summary", f"tiles=3&variable=2&vs={viewer.keys['changed']}")
-    expect(page.locator("#masthead .versus")).to_have_text("SourcebasevsTargetchanged")
+    expect(page.locator("#masthead .versus")).to_have_text("Source (before)basevsTarget (after)changed")
     page.get_by_role("button", name="Swap source and target").click()
     page.wait_for_url(f"**/r/{viewer.keys['changed']}/summary?tiles=3&vs={viewer.keys['base']}")
-    expect(page.locator("#masthead .versus")).to_have_text("SourcechangedvsTargetbase")
+    expect(page.locator("#masthead .versus")).to_have_text("Source (before)changedvsTarget (after)base")
     page.get_by_role("button", name="Stop comparing").click()
     expect(page.locator("#masthead .versus")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("vs="))
@@ -165,7 +165,7 @@ def test_recent_reports_and_comparisons_are_remembered(viewer: Viewer) -> None:
     first.get_by_role("link").click()
     page.wait_for_url(f"**/r/{viewer.keys['base']}/summary?vs={viewer.keys['shorter']}")
     # Who turns back before the page came stays where he was: the list is not built again, as `go` awaits.
-    expect(page.locator("#masthead .versus")).to_have_text("SourcebasevsTargetshorter")
+    expect(page.locator("#masthead .versus")).to_have_text("Source (before)basevsTarget (after)shorter")
     page = viewer.go("/")
     expect(first).to_contain_text("base vs shorter")
     count = page.locator('[data-recent="comparisons"] li').count()
