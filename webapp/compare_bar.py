@@ -45,8 +45,8 @@ def versus(source: str, targets: Sequence[str], problems: Sequence[str], *, with
 
 def _role(role: str, moment: str, about: str = "") -> Component:
     """The role of a report, with its place in time: differences are those of the report after from the one before."""
-    parts = [f"{role} ", html.Span(f"({moment})", className="versus-moment")]
-    return html.Span(parts, className="versus-role", title=about or f"{role} ({moment})")
+    text = f"{role} ({moment})"
+    return html.Span(text, className="versus-role", title=about or text)
 
 
 def _button(name: str, title: str, action: str) -> Component:

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from webapp.components.attributes import attributes
+from webapp.components.icon import icon
 
 
 def section(name: str, title: str, content: Any, *, hint: str = "") -> Component:
@@ -21,6 +22,17 @@ def section(name: str, title: str, content: Any, *, hint: str = "") -> Component
         open=True,
         className="section",
         **attributes(data_fold=name),
+    )
+
+
+def folded_when_low(title: str, content: Component) -> Component:
+    """Content that a low window folds to its title, for the sake of the plot below it (assets/shared/fold.js); other
+    windows show the content alone."""
+    return html.Details(
+        [html.Summary([icon("chevron"), title]), content],
+        open=True,
+        className="low-fold",
+        **attributes(data_low_fold=""),
     )
 
 

@@ -40,7 +40,7 @@ def icon_button(icon_name: str, title: str, *, id: Any = None, action: str | Non
 def select(param: str, label: str, options: Mapping[str, str], value: str) -> Component:
     """A labelled drop-down that writes `param` of the selection; `options` are texts by value."""
     choices = [html.Option(shown, value=key, selected=key == value) for key, shown in options.items()]
-    menu = html.Select(choices, className="select", **attributes(data_param=param, aria_label=label))
+    menu = html.Select(choices, className="select", title=label, **attributes(data_param=param, aria_label=label))
     return html.Label([html.Span(label, className="field-label"), menu], className="field")
 
 

@@ -45,6 +45,7 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
+from webapp.components.section import folded_when_low
 from webapp.graph_analyser.exchange.compared_headline import compared_headline
 from webapp.graph_analyser.exchange.headline import exchange_headline
 from webapp.graph_analyser.exchange.routes import register_routes
@@ -110,7 +111,7 @@ def layout(context: ViewContext) -> Component:
     above = html.Div(
         [
             _toolbar(context),
-            html.Div(id="xch-headline", className="headline-line"),
+            folded_when_low("Figures", html.Div(id="xch-headline", className="headline-line")),
             board,
             html.Div(id="xch-note", className="exchange-note"),
         ],

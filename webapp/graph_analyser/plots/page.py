@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from webapp.arrays import Int64Array
 from webapp.components import TabSet, figure, icon, page_of_halves, popover
 from webapp.components.attributes import attributes
+from webapp.components.section import folded_when_low
 from webapp.view import ViewContext
 
 #: A figure without axes, for a sentence in place of a plot.
@@ -80,7 +81,7 @@ def plot_page(
     above = html.Div(
         [
             toolbar,
-            html.Div(id=f"{prefix}-headline", className="headline-line"),
+            folded_when_low("Figures", html.Div(id=f"{prefix}-headline", className="headline-line")),
             plot_box(prefix, plot_title, context.theme, name, beside),
             reading_line(prefix),
             html.Div(id=f"{prefix}-range", className="range-box"),

@@ -10,6 +10,8 @@ const PRESETS = [100, 200, 400, 800, 1600, 3200];
 /** @type {PositionPlot} */
 const NO_PLOT = { name: "", view: "", pick: "", also: "", count: 0, first: 0, order: null, ids: 0 };
 const FOLDED = "popvision.plot-nav";
+/* A low window has room for the plot alone until somebody opens the navigation. */
+const low = window.matchMedia("(max-height: 760px)");
 
 /** @param {string} text */
 const number = (text) => parseFloat(String(text).replace(/[,\s%]/g, ""));
@@ -40,7 +42,11 @@ const ACTIONS = {
   back: ({ plot, width }) => axis.pan(plot, -width),
   on: ({ plot, width }) => axis.pan(plot, width),
   reset: ({ plot }) => reset(plot),
-  fold: (navigation) => navigation.fold(!navigation.group.classList.contains("folded")),
+  fold: (navigation) => {
+    const isFolded = !navigation.group.classList.contains("folded");
+    navigation.fold(isFolded);
+    remember(FOLDED, isFolded ? "folded" : "open");
+  },
 };
 
 class Navigation {
@@ -67,7 +73,7 @@ class Navigation {
       const button = dom.closest(event, "[data-plot-action]");
       if (button) ACTIONS[button.dataset.plotAction || ""](this);
     });
-    this.fold(recall(FOLDED) === "folded");
+    this.fold((recall(FOLDED) || (low.matches ? "folded" : "open")) === "folded");
     this.show();
   }
 
@@ -129,7 +135,6 @@ class Navigation {
     button.title = isFolded ? "Show the navigation" : "Fold the navigation away";
     button.setAttribute("aria-label", button.title);
     button.setAttribute("aria-expanded", String(!isFolded));
-    remember(FOLDED, isFolded ? "folded" : "open");
   }
 }
 
