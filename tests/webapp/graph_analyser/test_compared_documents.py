@@ -41,7 +41,7 @@ def test_a_view_begins_with_what_changed_and_shows_both(view: str, both: tuple[R
         role: next(at for at, each in enumerate(headings) if each.startswith(role)) for role in ("Source", "Target")
     }
     assert 0 < first["Source"] < first["Target"]
-    assert "matmul_chain against matmul_chain_hardware" in re.sub("<[^>]*>", "", _text(page))
+    assert "matmul_chain (before) against matmul_chain_hardware (after)" in re.sub("<[^>]*>", "", _text(page))
     assert "this file shows the source" not in _text(page)
 
 
