@@ -97,10 +97,10 @@ class ProgramRuns:
                 stream.close()  # type: ignore[union-attr]
         self._warm, self._is_ready = None, False
 
-    def _start(self) -> None:
-        """Start the warm process; it imports what the last run did."""
+    def _start(self) -> subprocess.Popen[str]:
+        """The warm process, started where there is none; it imports what the last run did."""
         if self._warm is not None:
-            return
+            return self._warm
         parent = os.getpid()
         self._scratch.mkdir(mode=0o700, exist_ok=True)
         paths = profiling_environment(".", trace=False)["PYTHONPATH"]
@@ -116,17 +116,17 @@ class ProgramRuns:
         )
         modules = self._modules if self._may_import else []
         self._order(self._warm, {"program": self._program, "modules": modules, "nice": self._nice})
+        return self._warm
 
     def _ready(self) -> subprocess.Popen[str]:
         for _ in range(2):
-            self._start()
-            assert self._warm is not None
+            warm = self._start()
             if self._is_ready:
-                return self._warm
-            answer = self._answer(self._warm, time.monotonic() + _IMPORT_SECONDS)
+                return warm
+            answer = self._answer(warm, time.monotonic() + _IMPORT_SECONDS)
             if "ready" in answer:
                 self._is_ready, self._imported = True, {*answer["ready"], *self._modules}
-                return self._warm
+                return warm
             self.close()
             self._may_import = False
         raise _LostError

@@ -45,14 +45,15 @@ class Counter(OperationCounts):
 class CountedArray(np.ndarray[Any, Any]):
     """An array that reports to a counter. `in_memory`: its elements are those of a field; `half`: of two bytes."""
 
-    counter: Counter | None
+    counter: Counter
     in_memory: bool
     half: bool
 
     def __array_finalize__(self, obj: Any) -> None:
-        self.counter = getattr(obj, "counter", None)
-        self.in_memory = getattr(obj, "in_memory", False)
-        self.half = getattr(obj, "half", False)
+        if isinstance(obj, CountedArray):
+            self.counter, self.in_memory, self.half = obj.counter, obj.in_memory, obj.half
+        else:
+            self.counter, self.in_memory, self.half = Counter(), False, False  # until `counted` sets them
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         counter = _counter_of(inputs, kwargs.get("out", ()))
@@ -82,7 +83,6 @@ class CountedArray(np.ndarray[Any, Any]):
         rule = ARRAY_FUNCTIONS.get(func)
         if rule is None:
             raise NotCountableError(f"uses numpy.{func.__name__}")
-        assert self.counter is not None
         flat = [x for a in args for x in (a if isinstance(a, (list, tuple)) else [a])]
         _read(self.counter, flat)
         plain = [[raw(x) for x in a] if isinstance(a, (list, tuple)) else raw(a) for a in args]
@@ -91,7 +91,6 @@ class CountedArray(np.ndarray[Any, Any]):
         return register(result, self.counter)
 
     def __getitem__(self, key: Any) -> Any:
-        assert self.counter is not None
         selected = self.view(np.ndarray)[raw_key(key)]
         if isinstance(selected, np.generic):
             self.counter.add("load", int(self.in_memory))
@@ -102,7 +101,6 @@ class CountedArray(np.ndarray[Any, Any]):
         return register(selected, self.counter)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        assert self.counter is not None
         _read(self.counter, [value])
         target = self.view(np.ndarray)
         place = raw_key(key)
@@ -113,7 +111,6 @@ class CountedArray(np.ndarray[Any, Any]):
         return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
-        assert self.counter is not None
         self.counter.add("branch")
         return bool(self.view(np.ndarray))
 
@@ -130,12 +127,10 @@ class CountedArray(np.ndarray[Any, Any]):
         return np.cumsum(self, axis)
 
     def copy(self, order: Any = "C") -> Any:
-        assert self.counter is not None
         _read(self.counter, [self])
         return register(self.view(np.ndarray).copy(), self.counter)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        assert self.counter is not None
         _read(self.counter, [self])
         self.counter.add("convert", self.size)
         return register(self.view(np.ndarray).astype(dtype), self.counter)
@@ -178,7 +173,7 @@ def raw_key(key: Any) -> Any:
 
 def _counter_of(inputs: Any, outs: Any) -> Counter:
     for value in (*inputs, *(outs or ())):
-        if isinstance(value, CountedArray) and value.counter is not None:
+        if isinstance(value, CountedArray):
             return value.counter
     raise NotCountableError("makes arrays that cannot be counted")
 

@@ -96,18 +96,13 @@ class DeviceConnection:
             )
         if self.type is ConnectionType.PRE_COMPILE:
             return None
-        if self.attached is None:
-            self._attach(wait=self.type is ConnectionType.ON_DEMAND)
-        return self.attached
+        return self.attach()
 
     def attach(self) -> Device:
         """Attach now, whatever the type says of runs; ON_DEMAND waits until a device is free.
 
         Raises DeviceUnavailableError when none is free, or none became free in time."""
-        if self.attached is None:
-            self._attach(wait=self.type is ConnectionType.ON_DEMAND)
-        assert self.attached is not None
-        return self.attached
+        return self.attached or self._attach(wait=self.type is ConnectionType.ON_DEMAND)
 
     def detach(self) -> None:
         """Give the device back; the next run attaches again."""
@@ -152,7 +147,7 @@ class DeviceConnection:
             raise error
         return devices
 
-    def _attach(self, wait: bool) -> None:
+    def _attach(self, wait: bool) -> Device:
         candidates = self._candidates()
         device = _attached_of(candidates)
         if device is None and DeviceLocks().has_any():
@@ -169,6 +164,7 @@ class DeviceConnection:
         self.attached = device
         if self._on_attached is not None:
             self._on_attached(device)
+        return device
 
     def _refusal(self, waited: bool) -> str:
         wanted = (
