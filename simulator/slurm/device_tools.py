@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import pwd
 import socket
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 from simulator.base.errors import poplar_error
 from simulator.engine.devices.device_locks import held_locks
@@ -62,12 +62,11 @@ def attached_ipus(all_partitions: bool) -> list[AttachedIpu]:
     for number, process, since in held_locks(everywhere=all_partitions):
         if number not in ids and not all_partitions:
             continue
-        with suppress(OSError, KeyError):  # it ended meanwhile
-            words = Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            user = pwd.getpwuid(Path(f"/proc/{process}").stat().st_uid).pw_name
-            command = " ".join(words.split())
+        with suppress(psutil.Error):  # it ended meanwhile
+            holder = psutil.Process(process)
+            command = " ".join(" ".join(holder.cmdline()).split())
             seconds = max(0, int(time.time() - since))
-            found.append(AttachedIpu(number, ids.get(number, -1), process, command, user, seconds))
+            found.append(AttachedIpu(number, ids.get(number, -1), process, command, holder.username(), seconds))
     return found
 
 

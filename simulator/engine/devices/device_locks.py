@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from simulator.base.errors import poplar_error
 
 #: What Slurm's plugin sets for a program that has IPUs: how its allocation is called, and which IPUs it has.
@@ -125,11 +127,7 @@ def _holder(path: Path) -> int | None:
     """The process whose id is in a lock file and which has it open."""
     try:
         process = int(path.read_text())
-        open_files = list(Path(f"/proc/{process}/fd").iterdir())
-    except (OSError, ValueError):
+        open_files = psutil.Process(process).open_files()
+    except (OSError, ValueError, psutil.Error):
         return None
-    for file in open_files:
-        with suppress(OSError):  # closed meanwhile
-            if file.readlink() == path:
-                return process
-    return None
+    return process if any(file.path == str(path) for file in open_files) else None
