@@ -403,6 +403,13 @@ class Engine:
         debug.retainDebugInformation nor a filter of lightweight profiling was given."""
         return self._profile.report(reportExecution)
 
+    def getGraphProfile(self) -> Report:
+        """`getReport(False)`, as version 1 spelled it; `getExecutionProfile` is `getReport()`."""
+        return self.getReport(False)
+
+    def getExecutionProfile(self) -> Report:
+        return self.getReport()
+
     def printProfileSummary(self, outputStream: IO[str], opt: Mapping[str, Any] | None = None) -> None:
         """Write the summary of graph and execution. Options, all "false" at first: colours, showVarStorage,
         showOptimizations, showExecutionSteps, showPerIpuMemoryUsage. Raises invalid_option for others, and

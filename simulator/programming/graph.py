@@ -651,6 +651,18 @@ class Graph:
         Raises `unknown_vertex_type`, and `poplar_error` for an `f` that cannot be called."""
         estimates.register_estimator(self.store, vertexTypeName, f)
 
+    def setCycleEstimate(self, v: VertexRef, cycles: int) -> None:
+        """`setPerfEstimate`, as version 1 spelled it."""
+        self.setPerfEstimate(v, cycles)
+
+    def getCycleEstimate(self, v: VertexRef) -> int:
+        """The cycles of `getPerfEstimate`, as version 1 spelled it."""
+        return self.getPerfEstimate(v).cycles
+
+    def registerCycleEstimator(self, vertexTypeName: str, f: Callable[[Any, Target], VertexPerfEstimate | int]) -> None:
+        """`registerPerfEstimator`, as version 1 spelled it."""
+        self.registerPerfEstimator(vertexTypeName, f)
+
     def getPerfEstimate(self, v: VertexRef) -> VertexPerfEstimate:
         """The estimate that compilation uses for a vertex: set for it, or given by the estimator of its type.
 

@@ -33,6 +33,8 @@ def test_collectives_give_both_replicas_what_both_have(shell):
         "allReduceInPlace": [1.5, 2.5, 3.5, 4.5, *total] * 2,
         "allToAll": [1, 2, 2, 3, 3, 4, 4, 5],
         "broadcast": first * 2,
+        "groups": [*total, *first, *total, *second],
+        "parts of groups": [*total[:2], *first * 3, *total[2:], *second * 3],
         "operators": [*total, 2, 3, *total, 4, 5],
         "operators with outputs": [6, 10, 14, 18] * 2,
         "reduceScatter": [2, 3, 4, 5],

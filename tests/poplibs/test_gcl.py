@@ -61,6 +61,8 @@ def test_every_replica_gets_the_combination_of_all(op, replicas):
         (4, "CONSECUTIVE", 2, [[0, 1], [2, 3]]),
         (8, "ORTHOGONAL", 4, [[0, 2, 4, 6], [1, 3, 5, 7]]),
         (6, "ORTHOGONAL", 2, [[0, 3], [1, 4], [2, 5]]),
+        (6, "ORTHOGONAL", 3, [[0, 2, 4], [1, 3, 5]]),
+        (6, "CONSECUTIVE", 3, [[0, 1, 2], [3, 4, 5]]),
         (3, "CONSECUTIVE", 1, [[0], [1], [2]]),
         (4, "ALL", 0, [[0, 1, 2, 3]]),
     ],
@@ -72,10 +74,14 @@ def test_replicas_of_a_group_get_its_combination(op, replicas, kind, size, membe
         assert all(np.array_equal(found[row[0]], found[other]) for other in row)
 
 
-@pytest.mark.parametrize(("size", "words"), [(4, "do not divide 6 replicas"), (3, "take a power of two")])
-def test_groups_that_cannot_be_are_refused(size, words):
-    with pytest.raises(poputil.poplibs_error, match=words):
-        reduced(6, Op.ADD, group=gcl.CommGroup(gcl.CommGroupType.CONSECUTIVE, size))
+def test_groups_that_cannot_be_are_refused():
+    group = gcl.CommGroup(gcl.CommGroupType.CONSECUTIVE, 4)
+    with pytest.raises(poputil.poplibs_error, match="Groups of 4 replicas do not divide 6 replicas"):
+        reduced(6, Op.ADD, group=group)
+    graph = Graph(model(ipus=6), 6)
+    data = graph.addVariable(FLOAT, [4], "data")
+    with pytest.raises(poputil.poplibs_error, match="behind the program stand group"):
+        gcl.broadcastCrossReplica(graph, data, Sequence(), "name", group)
 
 
 def test_partners_swap_in_log2_rounds():
@@ -125,6 +131,52 @@ def test_parts_are_gathered_scattered_and_handed_round(replicas):
     whole[:11] = flat.sum(0)
     shares = moved(replicas, lambda g, t, p: gcl.reduceScatterCrossReplica(g, t, Op.ADD, p, "scatter"), flat)
     assert np.array_equal(shares.reshape(-1), whole)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "kind", "members"),
+    [
+        (4, "CONSECUTIVE", [[0, 1], [2, 3]]),
+        (4, "ORTHOGONAL", [[0, 2], [1, 3]]),
+        (6, "ORTHOGONAL", [[0, 2, 4], [1, 3, 5]]),
+        (6, "CONSECUTIVE", [[0, 1, 2], [3, 4, 5]]),
+    ],
+)
+def test_parts_move_within_groups(replicas, kind, members):
+    size, rng = len(members[0]), np.random.default_rng(replicas)
+    group = gcl.CommGroup(gcl.CommGroupType[kind], size)
+    given = rng.normal(size=(replicas, size, 7)).astype(np.float32)
+    gathered = moved(replicas, lambda g, t, p: gcl.allGatherCrossReplica(g, t, p, group, "gather"), given)
+    handed = moved(replicas, lambda g, t, p: gcl.broadcastCrossReplica(g, t, p, group, "broadcast"), given)
+    swapped = moved(replicas, lambda g, t, p: gcl.allToAllCrossReplica(g, t, p, group), given)
+    flat = rng.integers(0, 9, (replicas, 11)).astype(np.float32)
+    shares = moved(replicas, lambda g, t, p: gcl.reduceScatterCrossReplica(g, t, Op.ADD, p, group, "scatter"), flat)
+    whole = moved(replicas, lambda g, t, p: gcl.allReduceCrossReplica(g, t, Op.MAX, p, group, "max"), flat)
+    for row in members:
+        assert all(np.array_equal(gathered[replica], given[row]) for replica in row)
+        assert all(np.array_equal(handed[replica], given[row[0]]) for replica in row)
+        assert np.array_equal(swapped[row], given[row].transpose(1, 0, 2))
+        assert np.array_equal(shares[row].reshape(-1)[:11], flat[row].sum(0))
+        assert (whole[row] == flat[row].max(0)).all()
+
+
+def test_tiles_of_transfers_and_of_work_are_apart_and_spread():
+    graph = Graph(model(tiles=1472))
+    target = graph.getTarget()
+    least = gcl.getMinIoTiles(graph)
+    assert least % 2 == 0
+    transfers, work = gcl.perIPUTiles(graph, 0, least), gcl.perIPUTiles(graph, least, 1472 - least)
+    assert sorted(transfers + work) == list(range(1472))
+    assert transfers == sorted(transfers)
+    assert all(tile ^ 1 in transfers for tile in transfers)
+    blocks = [target.getTileHostExchangeXB(tile) for tile in transfers]
+    assert all(blocks.count(block) == 2 for block in blocks)  # a pair of each block
+    single = gcl.perIPUTiles(graph, 0, 16, False, False)
+    assert len({target.getTileHostExchangeXB(tile) for tile in single}) == 16
+    contexts = [target.getTileHostExchangeContext(tile) for tile in gcl.perIPUTiles(graph, 0, 4 * least)]
+    assert len(set(contexts)) == 2 * least  # the next pairs go to other contexts
+    with pytest.raises(poputil.poplibs_error, match="an IPU has 1472 tiles, not 10 from place 1470 on"):
+        gcl.perIPUTiles(graph, 1470, 10)
 
 
 @pytest.mark.parametrize(("op", "combined"), [(Op.LOGICAL_AND, np.all), (Op.LOGICAL_OR, np.any)])

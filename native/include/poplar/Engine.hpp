@@ -71,6 +71,9 @@ public:
   void enableExecutionProfiling();
   /// The report of this engine's compilation and runs.
   pva::Report getReport(bool reportExecution = true);
+  /// getReport without and with runs, as version 1 spelled it.
+  pva::Report getGraphProfile();
+  pva::Report getExecutionProfile();
   void printProfileSummary(std::ostream &outputStream, const OptionFlags &opt = {});
   void reportIntervals(std::ostream &outputStream);
 

@@ -8,6 +8,8 @@ less for large tensors, more rounds; its rule of choice is not public. The code 
 `simulator.poplibs.popops.collectives`, because popops has older names for the same functions.
 """
 
+from simulator.poplibs.gcl.tile_allocation import getMinIoTiles as getMinIoTiles
+from simulator.poplibs.gcl.tile_allocation import perIPUTiles as perIPUTiles
 from simulator.poplibs.popops.collectives.all_reduce import CollectiveOperator as CollectiveOperator
 from simulator.poplibs.popops.collectives.all_reduce import CommGroup as CommGroup
 from simulator.poplibs.popops.collectives.all_reduce import CommGroupType as CommGroupType

@@ -49,4 +49,7 @@ from simulator.poplibs.popnn.softmax_steps import logSoftmax as logSoftmax
 from simulator.poplibs.popnn.softmax_steps import logSoftmaxInPlace as logSoftmaxInPlace
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE as MASKED_LABEL_CODE
 
+# In C++ the members of this enumeration are names of the library too.
+SUM_SQUARED_LOSS, CROSS_ENTROPY_LOSS = LossType.SUM_SQUARED_LOSS, LossType.CROSS_ENTROPY_LOSS
+
 trace_calls("popnn", globals())

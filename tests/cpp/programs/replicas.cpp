@@ -4,8 +4,12 @@
 #include <algorithm>
 
 #include <gcl/Collectives.hpp>
+#include <gcl/TileAllocation.hpp>
 #include <popops/Collectives.hpp>
 #include <popops/ElementWise.hpp>
+
+#undef NDEBUG
+#include <cassert>
 
 using namespace poplar;
 using namespace poplar::program;
@@ -82,6 +86,15 @@ void replicas() {
   popops::replicatedAllReduceWithOutput(graph, data, output, add, prog);
   popops::replicatedAllReduceInPlace(graph, output, popops::Operation::ADD, prog);
   received.read("operators with outputs", output);
+  const gcl::CommGroup pair(gcl::CommGroupType::ORTHOGONAL, 2), alone(gcl::CommGroupType::CONSECUTIVE, 1);
+  received.read("groups", concat(gcl::allReduceCrossReplica(graph, data, add, prog, pair, "sum"),
+                                 gcl::allReduceCrossReplica(graph, data, add, prog, alone)));
+  received.read("parts of groups", concat({gcl::reduceScatterCrossReplica(graph, data, add, prog, pair),
+                                           gcl::allGatherCrossReplica(graph, data, prog, alone)[0],
+                                           gcl::allToAllCrossReplica(graph, data.reshape({1, 4}), prog, alone)[0],
+                                           gcl::broadcastCrossReplica(graph, data, prog, alone, "own")}));
+  gcl::allReduceInPlaceCrossReplica(graph, again, add, prog, alone);
+  assert(gcl::perIPUTiles(graph, 0, gcl::getMinIoTiles(graph)).size() == gcl::getMinIoTiles(graph));
   Engine engine(graph, prog);
   received.print(engine, device);
 }

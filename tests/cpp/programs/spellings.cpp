@@ -13,6 +13,7 @@
 #include <poplar/IPUModel.hpp>
 #include <poplar/LateInitCallback.hpp>
 #include <poplar/PerfEstimateFunc.hpp>
+#include <poplar/ProfileValue.hpp>
 #include <poplar/RandomSeed.hpp>
 #include <poplar/RemoteBuffer.hpp>
 #include <poplar/RuntimeOptions.hpp>
@@ -127,6 +128,9 @@ int main() {
   float total = 0;
   engine->connectStreamToCallback(out, [&total](void *p) { total = static_cast<float *>(p)[3]; });
   engine->run();
+  const ProfileValue graphProfile = engine->getGraphProfile(), executionProfile = engine->getExecutionProfile();
+  if (graphProfile.execution().runs().size() != 0 || executionProfile.execution().runs().size() == 0)
+    return 1;
   auto report = engine->getReport();
   std::cout << total << ' ' << (calls > 0) << ' ' << typeOf(report.compilation().programs()[0]) << ' ' << loss << '\n';
   return 0;

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -73,6 +76,21 @@ class CommGroup:
             members[group].append(replica)
         return members
 
+    def places(self, replicas: int) -> list[int]:
+        """The place of each replica in its group."""
+        size = self.size(replicas)
+        if self.type is CommGroupType.ORTHOGONAL:
+            return [replica // (replicas // size) for replica in range(replicas)]
+        return [replica % size for replica in range(replicas)]
+
+    def ring(self, replicas: int, distance: int) -> dict[int, int]:
+        """Each replica sends to the one `distance` further on in its group."""
+        return {
+            replica: members[(place + distance) % len(members)]
+            for members in self.members(replicas)
+            for place, replica in enumerate(members)
+        }
+
 
 #: the element-wise operator that combines the values of two replicas
 _COMBINE = {
@@ -87,6 +105,31 @@ _COMBINE = {
 }
 
 
+class Rest(NamedTuple):
+    """What follows the program in calls of collectives. The group may stand there or not."""
+
+    group: CommGroup
+    context: Context
+    options: Options
+
+
+def rest_of(function: str, arguments: SequenceOf[Any], names: Mapping[str, Any]) -> Rest:
+    """(group, debugContext, options) of a call. Raises `poplibs_error` for anything else, `invalid_option` for
+    options: none is defined."""
+    given = list(arguments)
+    slots = ["group"] if given and isinstance(given[0], CommGroup) else []
+    slots += ["debugContext", "options"]
+    values = dict(zip(slots, given, strict=False)) | dict(names)
+    unknown = [name for name in names if name not in ("group", "debugContext", "options")]
+    options = values.get("options") or {}
+    if len(given) > len(slots) or unknown or not isinstance(options, Mapping):
+        raise poplibs_error(f"{function}: behind the program stand group (or none), debugContext and options.")
+    for name in options:
+        raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
+    return Rest(values.get("group") or CommGroup(), values.get("debugContext", ""), values.get("options"))
+
+
+@overload
 def allReduceCrossReplica(
     graph: Graph,
     data: Tensor,
@@ -94,16 +137,32 @@ def allReduceCrossReplica(
     prog: Sequence,
     debugContext: Context = "",
     options: Options = None,
+    group: CommGroup | None = None,
+) -> Tensor: ...
+@overload
+def allReduceCrossReplica(
+    graph: Graph,
+    data: Tensor,
+    op: CollectiveOperator,
+    prog: Sequence,
+    group: CommGroup,
+    debugContext: Context = "",
+    options: Options = None,
+) -> Tensor: ...
+def allReduceCrossReplica(
+    graph: Graph, data: Tensor, op: CollectiveOperator, prog: Sequence, *arguments: Any, **names: Any
 ) -> Tensor:
-    """Append a reduction over all replicas to `prog`; returns a new tensor shaped and mapped as `data`, equal on all
-    replicas. Raises what `allReduceInPlaceCrossReplica` raises."""
-    call = operation(graph, debugContext, "gcl", "allReduceCrossReplica", data=data, op=op.name)
+    """Append a reduction over all replicas, or over those of each group, to `prog`; returns a new tensor shaped and
+    mapped as `data`, equal on all replicas of a group. Raises what `allReduceInPlaceCrossReplica` raises."""
+    rest = rest_of("allReduceCrossReplica", arguments, names)
+    call = operation(graph, rest.context, "gcl", "allReduceCrossReplica", data=data, op=op.name)
     out = graph.clone(data, (call, "reduced"))
     prog.add(Copy(data, out, False, (call, "copy")))
-    allReduceInPlaceCrossReplica(graph, out, op, prog, call, options)
+    allReduceInPlaceCrossReplica(graph, out, op, prog, rest.group, call)
     return out
 
 
+@overload
 def allReduceInPlaceCrossReplica(
     graph: Graph,
     data: Tensor,
@@ -112,65 +171,74 @@ def allReduceInPlaceCrossReplica(
     debugContext: Context = "",
     options: Options = None,
     group: CommGroup | None = None,
+) -> None: ...
+@overload
+def allReduceInPlaceCrossReplica(
+    graph: Graph,
+    data: Tensor,
+    op: CollectiveOperator,
+    prog: Sequence,
+    group: CommGroup,
+    debugContext: Context = "",
+    options: Options = None,
+) -> None: ...
+def allReduceInPlaceCrossReplica(
+    graph: Graph, data: Tensor, op: CollectiveOperator, prog: Sequence, *arguments: Any, **names: Any
 ) -> None:
     """Append a reduction over all replicas, or over those of each group, into `data` itself. With one replica only
     SQUARE_ADD changes anything.
 
-    A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to replica 0 and
-    back. In both cases all replicas end with the same bits. The order of rounds in Graphcore's library is not
-    published. Raises `invalid_option` for options (none is defined), and `graph_connection_error` for data that cannot
-    be written; `poplibs_error` for groups that do not divide the replicas, or whose size is no power of two."""
-    check_options(options)
+    A power of two of replicas takes log2 rounds of swapping; other numbers take twice as many copies, to the first of
+    the group and back. In both cases all replicas end with the same bits. The order of rounds in Graphcore's library is
+    not published. Raises `invalid_option` for options (none is defined), `graph_connection_error` for data that cannot
+    be written; `poplibs_error` for groups that do not divide the replicas."""
+    rest = rest_of("allReduceInPlaceCrossReplica", arguments, names)
     replicas = graph.getReplicationFactor()
-    groups = (group or CommGroup()).members(replicas)
+    groups = rest.group.members(replicas)
     size = len(groups[0])
-    is_power_of_two = not size & (size - 1)
-    if size < replicas and not is_power_of_two:
-        raise poplibs_error(f"A collective over groups of {size} replicas is not simulated; take a power of two.")
-    call = operation(graph, debugContext, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
+    call = operation(graph, rest.context, "gcl", "allReduceInPlaceCrossReplica", data=data, op=op.name)
     if op is CollectiveOperator.SQUARE_ADD:
         unary(graph, "SQUARE", data, prog, (call, "square"), in_place=True)
     if size == 1:
         return
     received = graph.clone(data, (call, "received"))
-    if is_power_of_two:
+    if not size & (size - 1):
         for distance in (1 << k for k in range(size.bit_length() - 1)):
             partners = {members[n]: members[n ^ distance] for members in groups for n in range(size)}
             prog.add(CrossReplicaCopy(data, received, partners, (call, f"swap{distance}")))
             binary(graph, _COMBINE[op], data, received, prog, (call, f"combine{distance}"), in_place=True)
     else:
-        _along_a_tree(graph, data, received, op, prog, call)
+        _along_a_tree(graph, data, received, op, prog, call, rest.group)
     if op is CollectiveOperator.MEAN:
         binary(graph, "MULTIPLY", data, 1 / size, prog, (call, "mean"), in_place=True)
     if size == replicas:
         prog.add(AssumeEqualAcrossReplicas(data, (call, "equal")))
 
 
-def check_options(options: Options) -> None:
-    for name in options or {}:
-        raise invalid_option(f"Collectives have no option '{name}'; leave the options out.")
-
-
 def _along_a_tree(
-    graph: Graph, data: Tensor, received: Tensor, op: CollectiveOperator, prog: Sequence, call: DebugInfo
+    graph: Graph,
+    data: Tensor,
+    received: Tensor,
+    op: CollectiveOperator,
+    prog: Sequence,
+    call: DebugInfo,
+    group: CommGroup,
 ) -> None:
-    """Combine towards replica 0 over distances 1, 2, 4 ..., and send its result back along the same edges. Every
-    replica sends in every round, because all run one program, and ignores values that it does not need."""
+    """Combine towards the first of each group over distances 1, 2, 4 ..., and send its result back along the same
+    edges. Every replica sends in every round, because all run one program, and ignores values that it does not need."""
     replicas = graph.getReplicationFactor()
-    distances = [1 << k for k in range((replicas - 1).bit_length())]
-    numbers = np.arange(replicas)
+    size, numbers = group.size(replicas), np.array(group.places(replicas))
+    distances = [1 << k for k in range((size - 1).bit_length())]
     for distance in distances:
-        nearer = {replica: (replica - distance) % replicas for replica in range(replicas)}
-        prog.add(CrossReplicaCopy(data, received, nearer, (call, f"gather{distance}")))
+        prog.add(CrossReplicaCopy(data, received, group.ring(replicas, -distance), (call, f"gather{distance}")))
         name = (call, f"combine{distance}")
         whole = graph.clone(data, (call, f"combined{distance}"))
         prog.add(Copy(data, whole, False, name))
         binary(graph, _COMBINE[op], whole, received, prog, name, in_place=True)
-        takes = (numbers % (2 * distance) == 0) & (numbers + distance < replicas)
+        takes = (numbers % (2 * distance) == 0) & (numbers + distance < size)
         take_on_replicas(graph, data, whole, takes, prog, call, f"combine{distance}")
     for distance in reversed(distances):
-        farther = {replica: (replica + distance) % replicas for replica in range(replicas)}
-        prog.add(CrossReplicaCopy(data, received, farther, (call, f"hand{distance}")))
+        prog.add(CrossReplicaCopy(data, received, group.ring(replicas, distance), (call, f"hand{distance}")))
         takes = numbers % (2 * distance) == distance
         take_on_replicas(graph, data, received, takes, prog, call, f"take{distance}")
 
