@@ -124,7 +124,7 @@ The program goes on; with `--check=fail` (`POPVISION_CHECK=fail`) a difference e
 buffers and the random states of torch, NumPy and Python stay as they are; of the check the report holds one run that
 fetches the weights, the host trace events `checkFirstStep`. It costs one more compilation, run and eager step (two of
 each where something differs, to find the first operator), so that a first call takes about twice as long
-([measured](benchmarks.md#training-steps-of-pytorch-programs)), and memory for copies of the module
+([measured](measured/benchmarks.md#training-steps-of-pytorch-programs)), and memory for copies of the module
 ([tests](../tests/frontends/poptorch/checking/test_check_beside_torch.py)).
 
 - *The step* is the first device iteration with all its micro-batches: gradients are those that the optimizer gets,
