@@ -1,1 +1,1 @@
-from . import custom_ops, embedding_ops, pipelining_ops
+from . import cross_replica_ops, custom_ops, embedding_ops, pipelining_ops

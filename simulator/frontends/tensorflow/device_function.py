@@ -59,7 +59,9 @@ class DeviceFunction:
         with pvti.Tracepoint(_channel, "engine_.load(device_)"):
             self._program.load(device)
         if not self._program.interface.settings.synthetic_data:
-            connect_host_ends(self._program.engine, self.captured.program.operators, self.captured.host_ends)
+            connect_host_ends(
+                self._program.engine, self.captured.program.operators, self.captured.host_ends, self._program.replicas
+            )
         _on_device[device] = ref(self)
         self.device = device
         self.send_seed(seed)
@@ -86,23 +88,25 @@ class DeviceFunction:
 
     def run(self, arguments: Sequence[AnyArray]) -> list[AnyArray]:
         """Call the function. `arguments` has one array per argument of the function, [iterations, *shape] where the
-        program repeats; the results are those of the last call, or of each if the program sends all."""
+        program repeats; all replicas get the same. Results are the first replica's: of the last call, or of each if the
+        program sends all."""
         if self.device is not None and not self.is_loaded:
             self.load(self.device, self._seed)
         self._send_variables()
+        replicas = self._program.replicas
         for name, argument in zip(self.captured.inputs, arguments, strict=True):
             if name is not None:
                 buffer = self._program.input(name)
-                given = np.asarray(argument)
-                np.copyto(buffer, given if self._iterations > 1 else given[None], casting="unsafe")
+                calls = np.asarray(argument) if self._iterations > 1 else np.asarray(argument)[None]
+                np.copyto(buffer, np.repeat(calls, replicas, axis=0), casting="unsafe")
         before = self._program.engine.getTimeStamp().device_cycles
         with pvti.Tracepoint(_channel, "engine_.run(0)"):
             outputs = self._program.run("run")
         self.cycles = self._program.engine.getTimeStamp().device_cycles - before
         self._variables.note_run(self, self._written)
         if self._all_outputs and self._iterations > 1:
-            return self.captured.pack([one.copy() for one in outputs])
-        return self.captured.pack([one[-1] for one in outputs])
+            return self.captured.pack([one[::replicas].copy() for one in outputs])
+        return self.captured.pack([one[-replicas] for one in outputs])
 
     def fetch(self) -> Mapping[int, AnyArray]:
         """Values of the variables on the device, by the identity of the handle."""

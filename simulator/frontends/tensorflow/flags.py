@@ -56,7 +56,7 @@ class Flags:
     fallback_scheduler: bool = _recorded(False, _OTHER_COMPILER)
     allow_nans: bool = _recorded(False, _OTHER_COMPILER)
     enable_hlo_verifier: bool = _recorded(False, _OTHER_COMPILER)
-    sync_replica_start: bool = _recorded(False, "one replica runs here")
+    sync_replica_start: bool = _recorded(False, "replicas start together")
     max_infeed_threads: int = _recorded(-1, "a data set is read on one thread")
     disable_poplar_version_check: bool = _recorded(False, "there is no second version of Poplar")
     save_vertex_graph: str = _recorded("", _OTHER_FILES)

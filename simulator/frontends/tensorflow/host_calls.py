@@ -20,12 +20,18 @@ class Source(Protocol):
     def next_element(self) -> list[AnyArray]:
         """The arrays of the next element. Raises tf.errors.OutOfRangeError behind the last one."""
 
+    def note_replicas(self, replicas: int) -> None:
+        """So many replicas of a program take elements. Raises poplar_error where the source is for another number."""
+
 
 class Sink(Protocol):
     """Where elements from the device go."""
 
     def put(self, element: Sequence[AnyArray]) -> None:
-        """Take the arrays of one element."""
+        """Take the arrays of one element, with a row for each replica where there are several."""
+
+    def note_replicas(self, replicas: int) -> None:
+        """So many replicas of a program give elements. Raises poplar_error where the sink is for another number."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,14 @@ class Enqueue:
     """An element for a queue."""
 
     sink: Sink
+
+
+@dataclass(frozen=True)
+class CrossReplicaSum:
+    """The sum or mean of a tensor over all replicas, or over each group of so many successive ones."""
+
+    group_size: int | None
+    is_mean: bool
 
 
 #: by the token of the call
@@ -75,3 +89,6 @@ class IteratorElements:
         with context.eager_mode():
             element = gen_dataset_ops.iterator_get_next(self.handle, self.types, self.shapes)
             return [np.asarray(one) for one in element]
+
+    def note_replicas(self, replicas: int) -> None:
+        """Any number of them take elements."""

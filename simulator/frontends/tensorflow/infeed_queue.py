@@ -30,15 +30,16 @@ class IPUInfeedQueue:
         prefetch_depth: int | None = None,
     ) -> None:
         """`prefetch_depth`: elements that Poplar may prefetch (`bufferingDepth` of the streams), 1 to 255. The names of
-        the feed, the replication and `data_to_prefetch` are those of the SDKs before 2.3.
+        the feed, the replication, which programs then must have, and
+        `data_to_prefetch` are those of the SDKs before 2.3.
 
         Raises ValueError for elements without fixed shapes and for a depth or device out of range, poplar_error for
-        more than one replica."""
+        another device."""
         if isinstance(feed_name, int):
             feed_name, device_ordinal = None, feed_name
         depth = data_to_prefetch if prefetch_depth is None else prefetch_depth
-        _check(device_ordinal or 0, replication_factor, depth)
-        self._dataset, self._depth = dataset, depth
+        _check(device_ordinal or 0, depth)
+        self._dataset, self._depth, self._replicas = dataset, depth, replication_factor
         self._structure = dataset.element_spec
         self._types = structure.get_flat_tensor_types(self._structure)
         shapes = structure.get_flat_tensor_shapes(self._structure)
@@ -117,6 +118,11 @@ class IPUInfeedQueue:
                 raise tf.errors.OutOfRangeError(None, None, "End of sequence: the IPUInfeedQueue is empty.") from None
             return [np.asarray(one) for one in structure.to_tensor_list(self._structure, element)]
 
+    def note_replicas(self, replicas: int) -> None:
+        """So many replicas of a program take elements, in turns. Raises poplar_error where the queue was made for
+        another number."""
+        check_replicas("IPUInfeedQueue", self._replicas, replicas)
+
     def _begin(self, serialized: Any) -> None:
         with context.eager_mode():
             variant = gen_experimental_dataset_ops.dataset_from_graph(tf.constant(serialized))
@@ -137,15 +143,21 @@ def body_arguments(element: Any) -> tuple[list[Any], dict[str, Any]]:
     return list(element), {}
 
 
-def _check(ordinal: int, replicas: int, depth: int) -> None:
+def check_replicas(queue: str, asked: int, replicas: int) -> None:
+    """Raises poplar_error where a queue was made for another number of replicas; one that names none has 1."""
+    if asked not in (1, replicas):
+        raise poplar_error(
+            f"The {queue} has replication_factor={asked}, but the program has {replicas} replica"
+            f"{'s' if replicas > 1 else ''} on the IPUs of this device; leave the argument out."
+        )
+
+
+def _check(ordinal: int, depth: int) -> None:
     if not isinstance(ordinal, int) or ordinal < 0:
         raise ValueError("Device ordinal must be an integer >= 0")
     if depth <= 0:
         raise ValueError(f"prefetch_depth must be greater than zero, but it is {depth}")
     if depth > 255:
         raise ValueError(f"prefetch_depth must be less than 256, but it is {depth}")
-    if ordinal or replicas != 1:
-        raise poplar_error(
-            f"Queues here serve one replica of /device:IPU:0, not {replicas} of /device:IPU:{ordinal}; leave "
-            "replication_factor and device_ordinal out."
-        )
+    if ordinal:
+        raise poplar_error(f"Queues here serve /device:IPU:0, not /device:IPU:{ordinal}; leave device_ordinal out.")

@@ -19,8 +19,8 @@ def log(place: str, sentence: str, level: str = "I") -> None:
         print(f"{datetime.now():%Y-%m-%d %H:%M:%S.%f}: {level} {place}] {sentence}", file=sys.stderr, flush=True)
 
 
-def log_once(place: str, sentence: str) -> None:
+def log_once(place: str, sentence: str, level: str = "I") -> None:
     """A line of which the process gets one."""
     if sentence not in _said:
         _said.add(sentence)
-        log(place, sentence)
+        log(place, sentence, level)

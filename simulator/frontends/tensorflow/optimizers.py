@@ -2,7 +2,7 @@
 function changes.
 
 The wrapped optimiser does the updates; sums of gradients are variables of the session, and a branch of the program
-updates weights after the last mini-batch. There is one replica, so gradients are not reduced across replicas.
+updates weights after the last mini-batch. Those for replicas take the mean of their gradients.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.training.optimizer import Optimizer
 
 from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.replication import cross_replica_mean
 
 _v1 = tf.compat.v1
 
@@ -46,6 +47,9 @@ class IpuOptimizer(Optimizer):
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         return self._opt.apply_gradients(grads_and_vars, global_step, name)
 
+    def _create_slots(self, var_list: Any) -> None:
+        self._opt._create_slots(var_list)
+
     def get_slot(self, var: Any, name: str) -> Any:
         return self._opt.get_slot(var, name)
 
@@ -57,7 +61,11 @@ class IpuOptimizer(Optimizer):
 
 
 class CrossReplicaOptimizer(IpuOptimizer):
-    """The wrapped optimiser: there is one replica, whose gradients are their own mean."""
+    """The wrapped optimiser gets the means of gradients over all replicas."""
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        means = [(None if one is None else cross_replica_mean(one), variable) for one, variable in grads_and_vars]
+        return super().apply_gradients(means, global_step, name)
 
 
 class ShardedOptimizer(IpuOptimizer):
@@ -164,15 +172,16 @@ class GradientAccumulationOptimizer(GradientAccumulationOptimizerV2):
 
 
 class CrossReplicaGradientAccumulationOptimizerV2(GradientAccumulationOptimizerV2):
-    """The same with one replica."""
+    """The same for replicas: the wrapped optimiser gets the means of the sums over all of them."""
 
     def __init__(self, opt: Any, num_mini_batches: int, *options: Any, **named: Any) -> None:
         named.setdefault("name", "CrossReplicaGradientAccumulationOptimizerV2")
-        super().__init__(opt, num_mini_batches, *options, **named)
+        super().__init__(CrossReplicaOptimizer(opt), num_mini_batches, *options, **named)
 
 
 class CrossReplicaGradientAccumulationOptimizer(GradientAccumulationOptimizer):
-    """The same with one replica."""
+    """The first form for replicas."""
 
     def __init__(self, opt: Any, num_mini_batches: int, verify_usage: bool = True, name: str | None = None) -> None:
         super().__init__(opt, num_mini_batches, verify_usage, name or "CrossReplicaGradientAccumulationOptimizer")
+        self._opt = CrossReplicaOptimizer(opt)

@@ -14,6 +14,7 @@ from simulator.arrays import AnyArray
 from simulator.base.errors import poplar_error
 from simulator.frontends.session.connection import ConnectionType
 from simulator.frontends.tensorflow.host_calls import Enqueue, calling
+from simulator.frontends.tensorflow.infeed_queue import check_replicas
 from simulator.frontends.tensorflow.system import current
 
 
@@ -36,10 +37,12 @@ class IPUOutfeedQueue:
         io_batch_size: int = 1,
         buffer_depth: int = 1,
     ) -> None:
-        """The mode may stand first, as in SDK 3.4; the name of the feed, the replication and `io_batch_size` are those
-        of the SDKs before 2.3. `buffer_depth` changes nothing: the host takes each element at once.
+        """The mode may stand first, as in SDK 3.4; the name of the feed, the replication, which programs then must
+        have, and `io_batch_size` are those of the SDKs before 2.3. `buffer_depth` changes nothing: the host takes each
+        element at once.
 
-        Raises ValueError for a mode or depth that is none, poplar_error for more than one replica or element."""
+        Raises ValueError for a mode or depth that is none, poplar_error for another device or several elements at a
+        time."""
         if feed_name is not None and not isinstance(feed_name, str):
             outfeed_mode = feed_name
         mode = outfeed_mode or IPUOutfeedMode.ALL
@@ -52,13 +55,13 @@ class IPUOutfeedQueue:
             raise ValueError("Device ordinal must be an integer >= 0")
         if buffer_depth <= 0:
             raise ValueError("Outfeed buffer depth cannot be less than 1")
-        if device_ordinal or replication_factor != 1 or io_batch_size != 1:
+        if device_ordinal or io_batch_size != 1:
             raise poplar_error(
-                f"Queues here serve one replica of /device:IPU:0, an element at a time, not {replication_factor} of "
-                f"/device:IPU:{device_ordinal}, {io_batch_size} at a time; leave replication_factor, device_ordinal "
-                "and io_batch_size out."
+                f"Queues here serve /device:IPU:0, an element at a time, not /device:IPU:{device_ordinal}, "
+                f"{io_batch_size} at a time; leave device_ordinal and io_batch_size out."
             )
-        self._mode = mode
+        self._mode, self._asked_replicas = mode, replication_factor
+        self._replicas = 1  #: of the program that gives elements
         self._structure: Any = None
         self._types: list[Any] = []
         self._shapes: list[tuple[int, ...]] = []
@@ -93,14 +96,21 @@ class IPUOutfeedQueue:
         return calling(Enqueue(self), lambda *arrays: self.put(arrays), flat, [], "outfeed_enqueue")
 
     def put(self, element: Sequence[AnyArray]) -> None:
-        """Take the arrays of one element."""
+        """Take the arrays of one element, with a row for each replica where there are several."""
         if self._mode is IPUOutfeedMode.LAST:
             self._elements.clear()
         self._elements.append(element)
 
+    def note_replicas(self, replicas: int) -> None:
+        """So many replicas of a program give elements. Raises poplar_error where the queue was made for another
+        number."""
+        check_replicas("IPUOutfeedQueue", self._asked_replicas, replicas)
+        self._replicas = replicas
+
     def dequeue(self, wait_for_completion: bool = False) -> Any:
-        """What was enqueued: [elements, ...] of each tensor for ALL, the last element for LAST; in graph mode tensors
-        that a session computes. Runs are complete when they return, so `wait_for_completion` changes nothing.
+        """What was enqueued: [elements, ...] of each tensor for ALL, the last element for LAST; where a program has
+        several replicas each element has a row for each. In graph mode these are tensors that a session computes. Runs
+        are complete when they return, so `wait_for_completion` changes nothing.
 
         Raises ValueError before a program enqueues, tf.errors.FailedPreconditionError where there is no last
         element."""
@@ -112,8 +122,9 @@ class IPUOutfeedQueue:
             made = tf.numpy_function(self._taken, [], self._types, name="outfeed_dequeue")
             flat = list(made) if isinstance(made, list | tuple) else [made]
             rows = [None] if self._mode is IPUOutfeedMode.ALL else []
-            for tensor, shape in zip(flat, self._shapes, strict=True):
-                tensor.set_shape([*rows, *shape])
+            if current().connection.target.getNumIPUs() == 1:  # else the program, compiled later, may have replicas
+                for tensor, shape in zip(flat, self._shapes, strict=True):
+                    tensor.set_shape([*rows, *shape])
         return tf.nest.pack_sequence_as(self._structure, flat)
 
     def __iter__(self) -> Iterator[Any]:
@@ -135,8 +146,9 @@ class IPUOutfeedQueue:
         """One array for each tensor."""
         elements, self._elements[:] = list(self._elements), []
         types = [one.as_numpy_dtype for one in self._types]
+        shapes = [(self._replicas, *one) if self._replicas > 1 else one for one in self._shapes]
         if current().connection.type is ConnectionType.PRE_COMPILE:
-            elements = [[np.zeros(shape, dtype) for shape, dtype in zip(self._shapes, types, strict=True)]]
+            elements = [[np.zeros(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]]
         if self._mode is IPUOutfeedMode.LAST:
             if not elements:
                 raise tf.errors.FailedPreconditionError(
@@ -145,5 +157,5 @@ class IPUOutfeedQueue:
             return [np.asarray(one).astype(dtype) for one, dtype in zip(elements[-1], types, strict=True)]
         return [
             np.array([element[number] for element in elements], dtype).reshape(len(elements), *shape)
-            for number, (shape, dtype) in enumerate(zip(self._shapes, types, strict=True))
+            for number, (shape, dtype) in enumerate(zip(shapes, types, strict=True))
         ]

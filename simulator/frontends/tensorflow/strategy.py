@@ -1,7 +1,7 @@
 """`ipu_strategy`: the scope in which Keras models are made that train and infer on the IPU, and `run` for functions.
 
-There is one replica. TensorFlow's own distribution strategy stays the default one within the scope: variables are
-ordinary variables of the host, and the device has their newest values between calls.
+Keras models have one replica (replication). TensorFlow's own distribution strategy stays the default one within the
+scope: variables are ordinary variables of the host, and the device has their newest values between calls.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class IPUStrategy(tf.distribute.Strategy):
         add_ipu_cross_replica_reductions: bool = True,
     ) -> None:
         """The arguments of all SDKs; later ones have `add_ipu_cross_replica_reductions` as the second, which changes
-        nothing: there is one replica. Without `enable_dataset_iterators` functions take no elements of iterators.
-        Without `enable_keras_extensions` each batch of a model is a run of its own, whatever its
-        `steps_per_execution`, and the host trace has no events of Keras.
+        nothing: models have one replica, functions the sums that they ask for. Without `enable_dataset_iterators`
+        functions take no elements of iterators. Without `enable_keras_extensions` each batch of a model is a run of its
+        own, whatever its `steps_per_execution`, and the host trace has no events of Keras.
 
         Raises poplar_error for any other device."""
         if ipu_device != _DEVICE:

@@ -18,6 +18,7 @@ from simulator.arrays import AnyArray
 from simulator.frontends.lowering.building import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Lowered, Outputs
+from simulator.frontends.lowering.shards import ipus_of
 from simulator.frontends.lowering.tensorflow.host_transfers import transfers
 from simulator.frontends.program_identity import identity
 from simulator.frontends.session.connection import (
@@ -36,6 +37,7 @@ from simulator.frontends.tensorflow.device_function import DeviceFunction
 from simulator.frontends.tensorflow.device_variables import Variables, installed
 from simulator.frontends.tensorflow.files import ReportFiles, serialize
 from simulator.frontends.tensorflow.flags import Flags, read_flags, usage
+from simulator.frontends.tensorflow.replication import replicas_of, why_not_replicated
 from simulator.frontends.tensorflow.user_operations import unhashable_operation
 from simulator.poplar import Device, Executable, IPUModel, compileGraph
 
@@ -73,10 +75,7 @@ _NOT_CACHED = (
     "cannot be safely serialized. If it is safe to pre-compile these custom user operations, "
     f"{_SET_HASHABLE}"
 )
-_NOT_REPLICATED = (
-    "Programs run on the first of the {ipus} IPUs and are not replicated: the others do nothing, unless ipu_shard or "
-    "pipeline stages name them. A batch that is {ipus} times as large gives what replicas would (docs/tensorflow.md)."
-)
+_NOT_REPLICATED = "A program takes {used} of the {ipus} IPUs and is not replicated: {reason} (docs/tensorflow.md)."
 _NOT_CONFIGURED = "No IPU device was configured for /device:IPU:0, creating a device with a single IPU."
 
 
@@ -137,8 +136,6 @@ class System:
         if request.ipus is None and request.device_id is None:
             log_lines.log_once(log_lines.EXECUTOR, _NOT_CONFIGURED)
         self.connection = _connect(kind, request, flags)
-        if (ipus := self.connection.target.getNumIPUs()) > 1:
-            log_lines.log(log_lines.EXECUTOR, _NOT_REPLICATED.format(ipus=ipus), "W")
 
     def compile(
         self, captured: CapturedFunction, iterations: int = 1, outputs: Outputs = Outputs.FINAL
@@ -152,7 +149,7 @@ class System:
             raise tf.errors.FailedPreconditionError(None, None, _NO_CACHE_PATH)
         if self.connection.type is ConnectionType.PRE_COMPILE and _has_host_calls(captured):
             raise tf.errors.FailedPreconditionError(None, None, _NOT_ON_THE_HOST)
-        cache = self._cache_for(captured)
+        cache, replicas = self._cache_for(captured), self._replicas(captured)
         interfaces: list[Interface] = []
 
         def compile_now() -> Executable:
@@ -164,6 +161,7 @@ class System:
                     outputs,
                     self.request.precision,
                     self.flags.use_synthetic_data,
+                    replicas,
                 )
             interfaces.append(lowered.interface)
             with errors.as_tensorflow("Compile engine"):
@@ -183,6 +181,18 @@ class System:
             serialize(Path(self.request.serialization_folder), key, executable, interface)
         log_lines.log_once(log_lines.COMPILED, _COMPILED)
         return executable, interface
+
+    def _replicas(self, captured: CapturedFunction) -> int:
+        """The replicas of a program, which its queues are told."""
+        program, ipus = captured.program, self.connection.target.getNumIPUs()
+        replicas, used = replicas_of(program, ipus), ipus_of(program)
+        if replicas == 1 and used < ipus:
+            reason = why_not_replicated(program)
+            log_lines.log_once(log_lines.EXECUTOR, _NOT_REPLICATED.format(used=used, ipus=ipus, reason=reason), "W")
+        for one in transfers(program.operators):
+            if one.name != "tf.HostCall":
+                captured.host_ends[one.arguments["handle"]].note_replicas(replicas)
+        return replicas
 
     def _cache_for(self, captured: CapturedFunction) -> ExecutableCache | None:
         """The cache, unless the program has operations that may not be cached."""

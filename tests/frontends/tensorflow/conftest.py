@@ -12,7 +12,9 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
 _SPEC = find_spec("tensorflow")
 HAS_TENSORFLOW = _SPEC is not None and _SPEC.origin is not None  # this folder has the same name, but no origin
-collect_ignore_glob = [] if HAS_TENSORFLOW else ["test_[!t]*.py", "test_tensorflow_1*.py", "graphs/*", "pipelines/*"]
+collect_ignore_glob = (
+    [] if HAS_TENSORFLOW else ["test_[!t]*.py", "test_tensorflow_1*.py", "graphs/*", "pipelines/*", "queues/*"]
+)
 
 
 @pytest.fixture(autouse=True)

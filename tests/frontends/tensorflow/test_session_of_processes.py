@@ -75,6 +75,7 @@ def own_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "0")
     monkeypatch.setenv("TF_POPLAR_FLAGS", f"--executable_cache_path={tmp_path / 'cache'}")
     monkeypatch.delenv("POPLAR_ENGINE_OPTIONS", raising=False)
+    monkeypatch.setattr(log_lines, "_said", set())
     monkeypatch.chdir(tmp_path)
     yield
     reset_ipu_configuration()
@@ -389,14 +390,14 @@ def test_flags_and_variables_are_part_of_the_key(tmp_path: Path, monkeypatch: py
     assert len(entries(tmp_path)) == number, "cycles are logged of any executable"
 
 
-def test_several_ipus_do_not_replicate_a_program(capfd: pytest.CaptureFixture[str]) -> None:
+def test_several_ipus_do_not_replicate_a_program_without_queues(capfd: pytest.CaptureFixture[str]) -> None:
     config = IPUConfig()
     config.auto_select_ipus = 2
     config.configure_ipu_system()
+    assert sum_of_ones() == [2, 2]
     err = capfd.readouterr().err
     assert "attached to 2 IPUs with Poplar device ID: 16" in err
-    assert "Programs run on the first of the 2 IPUs and are not replicated" in err
-    assert sum_of_ones() == [2, 2]
+    assert "A program takes 1 of the 2 IPUs and is not replicated: it takes no elements of a queue" in err
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Transfers with the host in the middle of a program: elements of queues as stream copies where the program stands, and
-parts that run on the host as calls of host functions."""
+"""Transfers in the middle of a program: elements of queues as stream copies where the program stands, parts that run on
+the host as calls of host functions, and sums over replicas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from simulator.frontends.lowering.building import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
 from simulator.poplar import program as programs
+from simulator.poplibs import gcl, poputil
 
 _TRANSFERS = frozenset({"tf.Infeed", "tf.Outfeed", "tf.HostCall"})
 
@@ -74,3 +75,14 @@ def host_call(
     sent, received = [[one.flatten() for one in side] for side in (inputs, results)]
     at.program.add(programs.Call(function, sent, received, at.name()))
     return tuple(results)
+
+
+@lowers("tf.CrossReplicaSum", kind="ReplicatedAllReduce", call="gcl.allReduceCrossReplica")
+def cross_replica_sum(at: Building, x: Tensor, group_size: int | None, is_mean: bool) -> Tensor:
+    """The sum or mean over all replicas, or over each group of so many successive ones."""
+    kind = gcl.CommGroupType.ALL if group_size is None else gcl.CommGroupType.CONSECUTIVE
+    operator = gcl.CollectiveOperator.MEAN if is_mean else gcl.CollectiveOperator.ADD
+    group = gcl.CommGroup(kind, group_size or 0)
+    total = poputil.duplicate(at.top, x, at.program, at.name("copy"))
+    gcl.allReduceInPlaceCrossReplica(at.top, total, operator, at.program, at.name(), group=group)
+    return total

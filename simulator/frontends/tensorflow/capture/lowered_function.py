@@ -17,6 +17,7 @@ def lower_function(
     outputs: Outputs = Outputs.FINAL,
     precision: Precision | None = None,
     synthetic_data: bool = False,
+    replicas: int = 1,
 ) -> Lowered:
     """The graph and its programs; one run calls the function `iterations` times, each on inputs of its own.
     `synthetic_data` leaves out the transfers of inputs and outputs.
@@ -25,6 +26,7 @@ def lower_function(
     precision = precision or Precision()
     settings = Settings(
         iterations=iterations,
+        replicas=replicas,
         outputs=outputs,
         precision=precision,
         synthetic_data=synthetic_data,

@@ -20,7 +20,7 @@ from simulator.frontends.tensorflow.configuration.options import (
     works,
 )
 
-_ONE_REPLICA = "one replica runs here, without collectives"
+_NO_SUCH_COLLECTIVE = "sums over replicas are the only collectives here, each on its own"
 _ON_CHIP = "every tensor of the simulated model lies in tile memory"
 _OTHER_COMPILER = "a transformation of TensorFlow's compiler, which is another here"
 _TRACE_ORDER = "operations run in the order in which TensorFlow traced them"
@@ -100,7 +100,9 @@ class _Experimental(Category):
     enable_remote_buffer_embedding = recorded(
         bool, False, "HostEmbedding uses remote buffers.", "a HostEmbedding is an array of the host"
     )
-    enable_prng_stability = recorded(bool, False, "Seeds of replicas are managed.", _ONE_REPLICA)
+    enable_prng_stability = recorded(
+        bool, False, "Seeds of replicas are managed.", "replicas have seeds of their own always"
+    )
     multi_replica_distribution = _MultiReplicaDistribution
 
 
@@ -114,7 +116,7 @@ class _FloatingPointBehaviour(Category):
         StochasticRoundingBehaviour | bool,
         StochasticRoundingBehaviour.OFF,
         "Stochastic rounding of float16; bools are deprecated.",
-        "FloatingPointBehaviour.esr; REPLICA_IDENTICAL_ONLY is ON: there is one replica",
+        "FloatingPointBehaviour.esr; REPLICA_IDENTICAL_ONLY is ON",
     )
     nanoo = works(bool, False, "NaN where a float16 overflows.", "FloatingPointBehaviour.nanoo")
     set_all = works(bool, False, "All of these are on.", "the five above")
@@ -141,7 +143,10 @@ class _NormsExperimental(Category):
     """Options of normalisation that may change."""
 
     distributed_batch_norm_replica_group_size = recorded(
-        int, 1, "Replicas that share the statistics of a batch normalisation.", _ONE_REPLICA
+        int,
+        1,
+        "Replicas that share the statistics of a batch normalisation.",
+        "each replica has statistics of its own",
     )
 
 
@@ -176,13 +181,15 @@ class _Optimizations(Category):
     enable_graph_outlining = recorded(bool, True, "Equal operations share code.", _OTHER_COMPILER)
     merge_infeed_io_copies = recorded(bool, False, "Merge copies from the host.", "each input has its own copy")
     maximum_cross_replica_sum_buffer_size = recorded(
-        int, 0, "Bytes that wait before replicas are summed.", _ONE_REPLICA
+        int, 0, "Bytes that wait before replicas are summed.", _NO_SUCH_COLLECTIVE
     )
-    maximum_reduce_scatter_buffer_size = recorded(int, 0, "Bytes that wait before a reduce-scatter.", _ONE_REPLICA)
+    maximum_reduce_scatter_buffer_size = recorded(
+        int, 0, "Bytes that wait before a reduce-scatter.", _NO_SUCH_COLLECTIVE
+    )
     maximum_inter_ipu_copies_buffer_size = recorded(int, 0, "Bytes that wait before a copy between IPUs.", _TRACE_ORDER)
     maximum_send_recv_cluster_size = recorded(int, 0, "Bytes that wait before host operations.", _TRACE_ORDER)
     maximum_reduce_many_buffer_size = recorded(int, 0, "Bytes that wait before reductions.", _TRACE_ORDER)
-    maximum_all_gather_buffer_size = recorded(int, 0, "Bytes that wait before an all-gather.", _ONE_REPLICA)
+    maximum_all_gather_buffer_size = recorded(int, 0, "Bytes that wait before an all-gather.", _NO_SUCH_COLLECTIVE)
     minimum_remote_tensor_size = recorded(int, 128, "Bytes of the smallest tensor in remote memory.", _ON_CHIP)
     merge_remote_buffers = recorded(
         MergeRemoteBuffersBehaviour,
@@ -233,13 +240,13 @@ class Configuration(Category):
         "the files `<hash>.ipu_bin`, the executable, and `<hash>.json`, its interface",
     )
     compilation_poplar_options = works(dict, {}, "Engine options of Poplar.", "options of compileGraph and Engine")
-    gcl_poplar_options = recorded(dict, {}, "Options of GCL's collectives.", _ONE_REPLICA)
+    gcl_poplar_options = recorded(dict, {}, "Options of GCL's collectives.", "collectives take no options here")
     auto_select_ipus = works(
         int | list[int] | tuple[int, ...],
         [],
         "The number of IPUs of the device /device:IPU:0; a list has one number per device.",
-        "any free device of that size; its first IPU runs programs, others what `ipu_shard` and pipeline stages put "
-        "there, without replicas; several devices are refused",
+        "any free device of that size; replicas of a program with queues share it, other programs take its first IPUs; "
+        "several devices are refused",
     )
     select_ipus = works(
         int | list[int] | tuple[int, ...],

@@ -411,7 +411,8 @@ def reset_ipu_seed(
     seed: int, device: str = "/device:IPU:0", cpu_device: str = "cpu", experimental_identical_replicas: bool = False
 ) -> None:
     """Set the seed of random operators that have none of their own. `cpu_device` and `experimental_identical_replicas`
-    change nothing: there is one host and one replica. Raises ConfigurationError for another device."""
+    change nothing: there is one host, and replicas draw numbers of their own. Raises ConfigurationError for another
+    device."""
     _check_device(device)
     system.reset_ipu_seed(seed)
 

@@ -232,8 +232,8 @@ def test_what_queues_refuse() -> None:
     for depth, words in ((0, "greater than zero"), (256, "less than 256")):
         with pytest.raises(ValueError, match=words):
             IPUInfeedQueue(tf.data.Dataset.range(3), prefetch_depth=depth)
-    with pytest.raises(poplar_error, match="one replica of /device:IPU:0, not 2"):
-        IPUInfeedQueue(tf.data.Dataset.range(3), replication_factor=2)
+    with pytest.raises(poplar_error, match="serve /device:IPU:0, not /device:IPU:1"):
+        IPUInfeedQueue(tf.data.Dataset.range(3), device_ordinal=1)
     with pytest.raises(ValueError, match="get_next"):
         IPUInfeedQueue(tf.data.Dataset.range(3)).get_next()
     with pytest.raises(ValueError, match="Expected `outfeed_mode`"):

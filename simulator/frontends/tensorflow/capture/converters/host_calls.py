@@ -9,7 +9,7 @@ from typing import Any
 from simulator.frontends.lowering.differentiation import UnknownOperatorError
 from simulator.frontends.tensorflow.capture.conversion import Call, converts
 from simulator.frontends.tensorflow.capture.entries import CaptureError, Computed, Entry, HostResource
-from simulator.frontends.tensorflow.host_calls import HOST_CALLS, Dequeue, Enqueue, IteratorElements
+from simulator.frontends.tensorflow.host_calls import HOST_CALLS, CrossReplicaSum, Dequeue, Enqueue, IteratorElements
 from simulator.frontends.tensorflow.user_operations import UserOperation
 
 
@@ -25,6 +25,10 @@ def host_call(call: Call) -> Sequence[Entry]:
             "tf.Outfeed", {"handle": call.tracer.host_end("outfeed", meant.sink), "inputs": inputs}, [], call.place
         )
         return []
+    if isinstance(meant, CrossReplicaSum):
+        value = call.tracer.new_value(inputs[0].shape, inputs[0].dtype)
+        call.tracer.add("tf.CrossReplicaSum", {"x": inputs[0], **vars(meant)}, [value], call.place)
+        return [Computed(value, call.op.outputs[0].dtype.name)]
     if isinstance(meant, UserOperation):
         values = _new_values(call, meant.shapes, meant.dtypes)
         call.tracer.add("tf.UserOp", {"inputs": inputs, **vars(meant)}, values, call.place)

@@ -1,0 +1,1 @@
+from simulator.frontends.tensorflow.replication import cross_replica_mean, cross_replica_sum
