@@ -1,5 +1,6 @@
 """The costs of a block's vertices: what its type says, what the program gives, or what its code counts.
 
+- A CPU has no cycles: nothing is estimated or counted there, workers take turns as for equal vertices.
 - Compiled codelets on hardware: what their code counts. The estimates of a program are for the IPU Model.
 - Else the program's estimate stands: `setPerfEstimate` of a vertex, then the estimator registered for its type. Its
   class is *given*. On the IPU Model a compiled codelet is counted beside it, and an estimate that is far off is named,
@@ -29,6 +30,8 @@ Elements = Mapping[str, Int64Array]
 
 def block_costs(block: VertexBlock, elements: Elements, machine: Machine) -> BlockCosts:
     """Costs by vertex of the block."""
+    if machine.type == "Cpu":
+        return BlockCosts(np.ones(len(block), np.int64), "guess", "a turn of a worker")
     if machine.hardware:
         return _counted(block, elements, machine) or _estimated(block, elements, machine)
     costs = _estimated(block, elements, machine)
