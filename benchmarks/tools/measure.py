@@ -8,7 +8,7 @@ runs the compiled program.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from benchmarks.tools.programs import COMPILED, TOOLS, Missing
 from benchmarks.tools.table import Parameters, Published
@@ -34,17 +34,14 @@ class Measured:
         return asdict(self)
 
 
-def measure(row: Published, half_units: int | None = None) -> Measured:
-    """Build, compile and run one row. `half_units`: convolution units that read halves, in place of the chip's. Raises
-    ValueError for a parameter that its tool does not read."""
+def measure(row: Published) -> Measured:
+    """Build, compile and run one row. Raises ValueError for a parameter that its tool does not read."""
     began = time.process_time()
     parameters = Parameters(row.parameters)
     model = IPUModel(row.chip)
     model.compileIPUCode = row.tool in COMPILED
     model.tilesPerIPU = parameters.number("tiles-per-ipu", model.tilesPerIPU)
     target = model.createDevice().getTarget()
-    if half_units is not None:
-        target = replace(target, chip=replace(target.chip, conv_units_half=half_units))
     graph = Graph(target)
     for library in (popops, poplin, popnn):
         library.addCodelets(graph)

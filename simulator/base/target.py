@@ -232,7 +232,7 @@ class Target:
         return self.chip.conv_units_half
 
     def getFp16InFp32OutConvUnitsPerTile(self) -> int:
-        return self.chip.conv_units_half
+        return self.chip.conv_units_half_to_float
 
     def getFp32InFp32OutConvUnitsPerTile(self) -> int:
         return self.chip.conv_units_float
@@ -252,7 +252,9 @@ class Target:
         """For an input type and a type of partial sums; 0 where there are none, as for QUARTER before "ipu21"."""
         if input_type is QUARTER:
             return self.getFp8InFp16OutConvUnitsPerTile()
-        return self.chip.conv_units_half if input_type is HALF else self.chip.conv_units_float
+        if input_type is not HALF:
+            return self.chip.conv_units_float
+        return self.chip.conv_units_half_to_float if partial_type is FLOAT else self.chip.conv_units_half
 
     def getFp8InFp16OutConvUnitsPerTile(self) -> int:
         """0 for chips before "ipu21", which have no 8-bit arithmetic; `poplar_error` for that one."""

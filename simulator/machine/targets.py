@@ -24,7 +24,10 @@ class Chip:
     tile_base_address: int  #: P
     region_split: int  #: byte offset at which interleaved memory begins, P
     clock_hz: float  #: the clock of reports, P
-    conv_units_half: int  #: AMP units that read half, P
+    conv_units_half: int  #: AMP units that read halves and write halves, P
+    #: AMP units that read halves and write floats: a unit writes a sum in four cycles, and the data path takes eight
+    #: floats in four; PopLibs' vertices of float sums have 8 units on every chip, P
+    conv_units_half_to_float: int
     conv_units_float: int
     peak_half_macs: int  #: multiply-accumulates per tile and cycle, P
     peak_float_macs: int
@@ -60,6 +63,7 @@ MK1 = Chip(
     reserved_bytes=8 * KIB,
     clock_hz=1.6e9,
     conv_units_half=8,
+    conv_units_half_to_float=8,
     conv_units_float=8,
     peak_half_macs=32,
     peak_float_macs=8,

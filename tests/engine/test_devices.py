@@ -68,7 +68,8 @@ def test_vector_widths_and_units() -> None:
     target = IPUModel().createDevice().getTarget()
     assert [target.getVectorWidth(t) for t in (FLOAT, HALF, INT)] == [2, 4, 1]
     assert [target.getWeightsPerConvUnit(t) for t in (HALF, FLOAT)] == [16, 8]
-    assert target.getNumConvUnits(HALF, FLOAT) == 16
+    assert target.getNumConvUnits(HALF, HALF) == 16
+    assert target.getNumConvUnits(HALF, FLOAT) == 8  # the data path takes eight floats in four cycles
     assert target.getTypeSize(HALF) == 2
     assert target.getAtomicStoreGranularity() == 4
     # Multiply-accumulates per cycle give the published peaks: 250.6 and 62.6 TFLOP/s on Mk2, 348.6 on Bow.

@@ -87,7 +87,9 @@ def test_nx1_loops_written_out(dtype: str, width: int, inner: int, inp: int) -> 
     position = 12 + load + 15 + 3 + max(6 * max(spent), 6 * min(spent) + 9)
     total = 109 + 54 + 54 + 2 * (17 * 2 + 6 * 1 + 1) + 6 * 1 + 1
     total += cg * (16 + inp * (14 + out * (14 + outer * (14 + inner * position))))
-    ours = convolution.amp_nx1(dtype, deal(rows, width), inp, out, kernel_outer=outer, kernel_inner=inner, groups=cg)
+    ours = convolution.amp_nx1(
+        dtype, deal(rows, width, outer * inner), inp, out, kernel_outer=outer, kernel_inner=inner, groups=cg
+    )
     assert int(ours) == total
 
 
@@ -109,7 +111,7 @@ def test_hmac() -> None:
     # float 3x3 kernel on 12 rows of 10: two items of 10 a worker; 5 in and 3 out channels; dot 3 + 4 + 1 + 10
     worker = 16 + 9 * (16 + 2 * (19 + 10 * (7 + 3 * 18)))
     total = 58 + 6 * 9 + 23 + 2 * (15 + 10 + 6 * worker)
-    ours = multiply.hmac("float", deal(12, 10), 2, 1, in_channels=5, out_channels=3, kernel=9)
+    ours = multiply.hmac("float", deal(12, 10, 9), 2, 1, in_channels=5, out_channels=3)
     assert int(ours) == total
     # half 1x1, half partials, 30 positions: 5 a worker; 4 in channels; 8 out channels are 4 pairs
     worker = 16 + 1 * (16 - 15 + 13 + 5 * (7 + 4 * 11))
@@ -122,15 +124,15 @@ def test_vmac() -> None:
     # 4 groups, half partials, 12 positions: 2 a worker, 9 terms each; 48 outputs
     worker = 18 + 2 * (7 + 3 + 3 + 2 * 8)
     total = 61 + 14 + 25 + 4 + 12 + 32 + 24 + 6 * worker + 10 + 12 * 8 // 4
-    assert int(multiply.vmac(deal(1, 12), 1, 48, kernel=9, partials="half")) == total
+    assert int(multiply.vmac(12, 2 * 9, 1, partials="half")) == total
     # 16 groups, half partials, three input groups
-    worker = 25 + 2 * (7 + 15 + 3 + 3 * 8) * 2
+    worker = 25 + (7 + 15 + 3 + 3 * 8) * 2
     total = 61 + 14 + 25 + 4 + 12 + 32 + 3 * (24 + 6 * worker) + 10 + 12 * 8 // 16
-    assert int(multiply.vmac(deal(1, 12), 3, 48, conv_groups=16, kernel=9, partials="half")) == total
+    assert int(multiply.vmac(3, 9, 3, conv_groups=16, partials="half")) == total
     # float partials
     worker = 19 + 2 * (7 + 5 + 3 + 2 * 8)
     total = 61 + 14 + 26 + 4 + 24 + 32 + 24 + 6 * worker + 9 + 19 * 8 // 4
-    assert int(multiply.vmac(deal(1, 12), 1, 48, kernel=9)) == total
+    assert int(multiply.vmac(12, 2 * 9, 1)) == total
 
 
 def test_outer_product() -> None:

@@ -81,7 +81,7 @@ def test_a_vector_fills_the_data_path(system: str) -> None:
 def test_convolution_units_of_each_generation(system: str, half: int, single: int) -> None:
     target = of(system)
     assert target.getFp16InFp16OutConvUnitsPerTile() == half
-    assert target.getFp16InFp32OutConvUnitsPerTile() == half
+    assert target.getFp16InFp32OutConvUnitsPerTile() == 8
     assert target.getFp32InFp32OutConvUnitsPerTile() == single
 
 

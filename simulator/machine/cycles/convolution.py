@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
-from simulator.machine.cycles.worklist import Worklists
+from simulator.machine.cycles.worklist import Work
 from simulator.machine.launch import SUPERVISOR
 
 #: input channels of one AMP group
@@ -127,12 +127,12 @@ def nx1_item(dtype: str, partials: str, units: int, n: Int64Array) -> Int64Array
 
 def amp_nx1(
     dtype: str,
-    work: Worklists,
+    work: Work,
     in_groups: npt.ArrayLike,
     out_groups: npt.ArrayLike,
     *,
-    kernel_outer: npt.ArrayLike = 1,
-    kernel_inner: npt.ArrayLike = 1,
+    kernel_outer: int = 1,
+    kernel_inner: int = 1,
     filter_height: int = 1,
     units: int = 16,
     passes: int = 1,
@@ -141,11 +141,11 @@ def amp_nx1(
     interleaved_weights: bool = True,
 ) -> Int64Array:
     """Tile cycles of ConvPartialnx1 (a kernel of kernel_outer x kernel_inner positions, `filter_height` rows of it at a
-    time; every position with the work items `work`):
+    time; `work` has a round for each):
 
     T = 109 + 6 * 9 + 6 (9 float | 10 half partials) + cg (17 out + 6 (out - 1) + 1) + 6 (cg - 1) + 1
         + cg (16 + in (14 + out (14 + I)))
-    I = outer (14 + inner (12 + passes (wl + h + 3 + max(6 * longest worker, 6 * shortest + 9))))
+    I = outer (14 + inner * 12) + sum over rounds of passes (wl + h + 3 + max(6 * longest worker, 6 * shortest + 9))
     with h = 15, 46, 60 for filter heights 1, 2, 4 (20 per row of others), wl = `weight_load`, and a worker =
     17 (+ 1 half partials) + sum of `nx1_item`. The terms of I are those of PopLibs' estimator."""
     inp, out, cg = whole(in_groups), whole(out_groups), whole(groups)
@@ -154,10 +154,12 @@ def amp_nx1(
         return nx1_item(dtype, partials, units, n)
 
     start = 17 + (partials == "half")
-    workers = np.maximum(6 * (start + work.longest(item)), 6 * (start + work.shortest(item)) + 9)
-    load = weight_load(dtype, units, interleaved_weights, filter_height)
-    one_pass = load + _NX1_PASS.get(filter_height, 20 * filter_height) + 3 + workers
-    inner = whole(kernel_outer) * (14 + whole(kernel_inner) * (12 + passes * one_pass))
+    sums, times = work.by_round(item)
+    workers = np.maximum(6 * (start + sums.max(axis=1)), 6 * (start + sums.min(axis=1)) + 9).sum(axis=0) * times
+    rounds = kernel_outer * kernel_inner
+    one_pass = weight_load(dtype, units, interleaved_weights, filter_height) + 3
+    one_pass += _NX1_PASS.get(filter_height, 20 * filter_height)
+    inner = kernel_outer * 14 + rounds * 12 + passes * (rounds * one_pass + workers)
     zeroing = cg * (17 * out + 6 * (out - 1) + 1) + 6 * (cg - 1) + 1
     fixed = 109 + 6 * _NX1_KEPT + 6 * (9 if partials == "float" else 10)
     return whole(fixed + zeroing + cg * (16 + inp * (14 + out * (14 + inner))))

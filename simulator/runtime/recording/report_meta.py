@@ -24,7 +24,7 @@ from simulator.base.version import versionString
 from simulator.compiler.compiled_graph import CompiledGraph
 
 #: Version of the cost and memory model; grows when figures change.
-MODEL_VERSION = "2"
+MODEL_VERSION = "3"
 
 
 def fixed_second(environment: Mapping[str, str]) -> int | None:

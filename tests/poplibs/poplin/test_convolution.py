@@ -15,9 +15,11 @@ from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform
 from simulator.poplibs.poplin.convolutions import plan_lookup
+from simulator.poplibs.poplin.planning.canonical_params import Dtype
 from simulator.poplibs.poplin.planning.convolution_planner import plan_convolution
 from simulator.poplibs.poplin.planning.methods import Method
 from simulator.poplibs.poplin.planning.sliding_work import Box, sliding_cycles
+from simulator.programming.estimates import elements_of
 from tests.poplibs.programs import both_ways, linear, small_graph
 
 
@@ -290,7 +292,7 @@ def test_cycles_of_a_convolution_by_hand(monkeypatch: pytest.MonkeyPatch) -> Non
     inner = 3 * (14 + 3 * (12 + one))
     spent = 109 + 54 + 54 + 17 + 1 + 1 + 16 + 2 * (14 + 14 + inner)
     assert "float,float,true,false,16" in block.type.name
-    assert int(block.type.costs(block, {}, None).cycles[0]) == spent
+    assert int(block.type.costs(block, elements_of(block), None).cycles[0]) == spent
     assert block.flops is not None
     assert int(block.flops[0]) == 2 * params.planned().macs
 
@@ -316,7 +318,8 @@ def test_cycles_grow_with_work(rows: int, width: int, groups: int, kernel: int, 
     def cycles(rows: int, width: int, groups: int, kernel: int) -> int:
         one = (np.array([1]), np.array([groups]), np.array([groups]))
         box = Box(np.array([rows]), np.array([width]))
-        return int(sliding_cycles(method, "half" if half else "float", (kernel, kernel), box, one, False)[0])
+        dtype: Dtype = "half" if half else "float"
+        return int(sliding_cycles(method, dtype, (kernel, kernel), box, one, box.rows * box.width, False)[0])
 
     base = cycles(rows, width, groups, kernel)
     assert cycles(rows, width, groups + 1, kernel) > base

@@ -260,8 +260,11 @@ def test_wide_weight_loads_and_fast_reduction_are_cheaper() -> None:
 def test_large_products_use_the_units_well() -> None:
     """Published: 334.94 of 348.6 TFLOP/s of AMP alone; a whole product reaches more than half of the peak. GC2's float
     products reach 18.9 of 31.1 TFLOP/s, close to the plan's estimate."""
-    half = plan_matmul("half", 4096, 4096, 4096, MK2)
+    half = plan_matmul("half", 4096, 4096, 4096, MK2, partials="half")
     assert 0.5 <= 4096**3 / (64 * 1472 * half.total) <= 1
+    into_float = plan_matmul("half", 4096, 4096, 4096, MK2)
+    assert into_float.method.units == 8  # half the units write float sums
+    assert 0.5 <= 4096**3 / (32 * 1472 * into_float.total) <= 1
     gc2 = Machine(1216, 262_144, units_half=8, units_float=8)
     single = plan_matmul("float", 2048, 2048, 2048, gc2)
     assert 0.5 <= 2048**3 / (8 * 1216 * single.total) <= 0.9

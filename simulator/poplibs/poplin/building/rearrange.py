@@ -33,6 +33,7 @@ from simulator.programming.graph import Graph
 AMP_GROUP = {FLOAT: IN_GROUP["float"], HALF: IN_GROUP["half"]}
 
 
+_VECTOR_BYTES = 8
 #: channels of which the order of positions in memory is looked up
 _SAMPLED = 16
 
@@ -41,6 +42,13 @@ def channels_adjacent(operand: Tensor, group: int) -> bool:
     """Whether the channels of a group, elements [g, p, c .. c + group) of a [groups, positions, channels] operand, are
     one run of memory."""
     return len(operand.slice([0, 0, 0], [1, 1, min(group, operand.dim(2))]).regions()[0]) == 1
+
+
+def channels_in_vectors(operand: Tensor, group: int) -> bool:
+    """Whether the channels of a group are runs of memory of whole vectors (64 bits): PopLibs then copies them as they
+    are, and transposes nothing. So are the channels of a first layer beside each other for each kernel position."""
+    _, lengths = operand.slice([0, 0, 0], [1, 1, min(group, operand.dim(2))]).regions()
+    return bool((np.asarray(lengths) * operand.elementType().size % _VECTOR_BYTES == 0).all())
 
 
 def zeros(graph: Graph, type_: Type, count: int) -> Tensor:
@@ -61,6 +69,14 @@ def padded(graph: Graph, operand: Tensor, shape: Sequence[int]) -> Tensor:
             block = [missing if a == axis else size for a, size in enumerate(operand.shape())]
             operand = concat([operand, _block_of(constant, block)], axis)
     return operand
+
+
+def with_zeros(graph: Graph, tensor: Tensor, dim: int, low: int, high: int) -> Tensor:
+    """A view with zeros before and after a dimension."""
+    if low:
+        shape = [low if axis == dim else n for axis, n in enumerate(tensor.shape())]
+        tensor = concat([zeros_of(graph, tensor.elementType(), shape), tensor], dim)
+    return padded(graph, tensor, [n + high * (axis == dim) for axis, n in enumerate(tensor.shape())])
 
 
 def zeros_of(graph: Graph, type_: Type, shape: list[int]) -> Tensor:

@@ -17,7 +17,7 @@ from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, Program
-from simulator.graph.tensor import Tensor, tensor_of
+from simulator.graph.tensor import Tensor, concat, tensor_of
 from simulator.machine.cycles.convolution import IN_GROUP
 from simulator.poplibs.poplin.building import convolve, rearrange
 from simulator.poplibs.poplin.building.reduce_partials import Reduction, add_reduce
@@ -31,6 +31,8 @@ from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.programming.graph import Graph
 
+#: forms whose vertices slide over a kernel
+SLIDING = ("sliding", "in parts")
 #: elements of the constant that stands for padding where a kernel becomes input channels
 _ZEROS = 64
 
@@ -46,7 +48,9 @@ def add_convolution(
     options: MatMulOptions,
 ) -> tuple[list[Program], Tensor]:
     """The programs of a convolution and its stored result."""
-    if chosen.form == "sliding":
+    if chosen.form == "in parts":
+        acts, weights = _in_parts(graph, acts, weights, chosen.plan, params)
+    if chosen.form in SLIDING:
         return _sliding(graph, acts, weights, chosen.plan, out_type, name, options)
     kernels = prod(params.kernel)
     by_group = weights.reshape([params.groups, params.out_channels, params.in_channels, kernels])
@@ -115,6 +119,38 @@ def _inputs_read(one: Geometry, outputs: int) -> tuple[Int64Array, BoolArray]:
     at, rest = np.divmod(place, one.input_dilation)
     inside = (rest == 0) & (at >= 0) & (at < one.size)
     return np.where(inside, at, 0), inside
+
+
+def _in_parts(
+    graph: Graph, acts: Tensor, weights: Tensor, plan: Plan, params: CanonicalConvParams
+) -> tuple[Tensor, Tensor]:
+    """Views of both operands in which the parts of the kernel's rows are input channels. Zeros stand for rows of
+    padding."""
+    rows, parts = plan.params.kernel[0], plan.params.in_channels // params.in_channels
+    groups, batch = params.groups, params.batch
+    first = geometry(params)[0]
+    reach, step = plan.params.field[0], rows * first.kernel_dilation
+    above, size = max(-first.base, 0), params.field[0]
+    below = max(first.base + (parts - 1) * step + reach - size, 0)
+    apart = acts.reshape([batch, groups, params.in_channels, *params.field])
+    blank = _blank_row(graph, acts, plan, params)
+    padded = concat([blank.broadcast(above, 3), apart, blank.broadcast(below, 3)], 3)
+    begin = first.base + above
+    read = [padded.slice(begin + n * step, begin + n * step + reach, 3).expand([2]) for n in range(parts)]
+    own_acts = concat(read, 2).reshape([batch, groups * parts * params.in_channels, reach, *params.field[1:]])
+    kernel = weights.reshape([groups, params.out_channels, params.in_channels, parts, rows, *params.kernel[1:]])
+    kernel = kernel.dimShuffle([0, 1, 3, 2, *range(4, kernel.rank())])
+    return own_acts, kernel.reshape([groups, params.out_channels, plan.params.in_channels, *plan.params.kernel])
+
+
+def _blank_row(graph: Graph, acts: Tensor, plan: Plan, params: CanonicalConvParams) -> Tensor:
+    """[batch, groups, input channels, 1, rest of the field] zeros, which lie in memory as a row of activations does:
+    groups side by side for each position."""
+    rest, side = params.field[1:], plan.method.conv_group
+    row = rearrange.zeros(graph, acts.elementType(), prod(rest) * side).reshape([*rest, side])
+    row = row.broadcast(params.groups // side, len(rest))
+    row = row.dimShuffle([len(rest), *range(len(rest))]).expand([0, 1, 1])
+    return row.broadcast(params.batch, 0).broadcast(params.in_channels, 2)
 
 
 # ---- the sliding form --------------------------------------------------------------------------------------------
@@ -202,8 +238,9 @@ def _blocked_weights(steps: rearrange.Rearrangement, rows: Tensor, plan: Plan) -
 
 
 def in_runs(view: Tensor) -> bool:
-    """Whether each group of channels, the last two dimensions, is one run of memory."""
-    return len(view.index([0] * (view.rank() - 2)).regions()[0]) == 1
+    """Whether each group of channels, the last two dimensions, is one run of memory: one in the middle, as the ends may
+    be padding."""
+    return len(view.index([size // 2 for size in view.shape()[:-2]]).regions()[0]) == 1
 
 
 # ---- tensors in the layout of a plan ---------------------------------------------------------------------------
@@ -240,6 +277,11 @@ def create_input(graph: Graph, chosen: ConvPlan, params: CanonicalConvParams, ty
 def create_weights(graph: Graph, chosen: ConvPlan, params: CanonicalConvParams, type_: Type, name: DebugInfo) -> Tensor:
     """A new [groups, output channels, input channels, kernel] tensor."""
     plan, kernels = chosen.plan, prod(params.kernel)
+    if chosen.form == "in parts":
+        shape = [params.groups, params.out_channels, params.in_channels, *params.kernel]
+        weights = graph.addVariable(type_, shape, name)
+        mapTensorLinearly(graph, weights)
+        return weights
     if chosen.form == "sliding":
         variable = graph.addVariable(type_, sliding_convolve.weights_shape(plan), name)
         convolve.map_weights(graph, variable, sliding_shares(plan), kernels)

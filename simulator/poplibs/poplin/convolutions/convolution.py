@@ -72,9 +72,8 @@ def createInput(
     if list(planned.field) != params.inputFieldShape:  # the plan leaves out truncated elements
         shape = [params.batchSize, params.getNumInputChans(), *params.inputFieldShape]
         return _mapped_linearly(graph, params.inputType, shape, call)
-    acts = build.create_input(
-        graph, look_up_convolution_plan(graph.getTarget(), planned, options, cache), planned, params.inputType, call
-    )
+    chosen = look_up_convolution_plan(graph.getTarget(), planned, options, cache)
+    acts = build.create_input(graph, chosen, planned.deferred(), params.inputType, call)
     return _flipped(acts, params.inputTransform.flip, 2)
 
 
@@ -88,9 +87,8 @@ def createWeights(
     if list(planned.kernel) != params.kernelShape:
         shape = [params.numConvGroups, params.outputChannels, params.inputChannels, *params.kernelShape]
         return _mapped_linearly(graph, params.inputType, shape, call)
-    weights = build.create_weights(
-        graph, look_up_convolution_plan(graph.getTarget(), planned, options, cache), planned, params.inputType, call
-    )
+    chosen = look_up_convolution_plan(graph.getTarget(), planned, options, cache)
+    weights = build.create_weights(graph, chosen, planned.deferred(), params.inputType, call)
     return _flipped(weights, params.kernelTransform.flip, 3)
 
 
@@ -260,10 +258,28 @@ def _convolve(
     if shows_plans():
         print(f"{label}: {chosen.describe()}", file=sys.stderr)
     parsed = parse_convolution_options(options)
-    programs, stored = build.add_convolution(graph, acts, weights, chosen, planned, out_type, name, parsed)
-    attributes = attributes_of(chosen.plan, planned)
+    inner = planned.deferred()
+    programs, stored = build.add_convolution(graph, acts, weights, chosen, inner, out_type, name, parsed)
+    attributes = attributes_of(chosen.plan, inner)
     prog.add(LibraryGroup(programs, "poplin.convolution", [acts, weights], [stored], attributes))
-    return build.as_output(stored, chosen.plan, planned)
+    out = build.as_output(stored, chosen.plan, inner)
+    for dim in planned.deferred_dims():
+        out = _dilated(graph, out, planned, dim)
+    return out
+
+
+def _dilated(graph: Graph, out: Tensor, planned: CanonicalConvParams, dim: int) -> Tensor:
+    """The output with the deferred dilation of a dimension of the field: a view with zeros between and around its
+    elements."""
+    axis, step = 2 + dim, planned.input_dilation[dim]
+    apart = rearrange.padded(graph, out.expand([axis + 1]), _with(out.shape(), axis, out.dim(axis), step))
+    spread = apart.flatten(axis, axis + 2).slice(0, (out.dim(axis) - 1) * step + 1, axis)
+    return _padded(graph, spread, [planned.padding_lower[dim]], [planned.padding_upper[dim]], axis)
+
+
+def _with(shape: list[int], axis: int, *sizes: int) -> list[int]:
+    """The shape with these sizes in place of that of `axis`."""
+    return [*shape[:axis], *sizes, *shape[axis + 1 :]]
 
 
 def _flipped(tensor: Tensor, flip: list[bool], first: int) -> Tensor:
@@ -289,13 +305,7 @@ def _without_padding(tensor: Tensor, transform: OutputTransform) -> Tensor:
 def _padded(graph: Graph, tensor: Tensor, lower: list[int], upper: list[int], first: int) -> Tensor:
     """The tensor with zeros around its dimensions from `first` on."""
     for dim, (low, high) in enumerate(zip(lower, upper, strict=True), start=first):
-        if low:
-            shape = [low if axis == dim else n for axis, n in enumerate(tensor.shape())]
-            tensor = concat([rearrange.zeros_of(graph, tensor.elementType(), shape), tensor], dim)
-        if high:
-            tensor = rearrange.padded(
-                graph, tensor, [n + high * (axis == dim) for axis, n in enumerate(tensor.shape())]
-            )
+        tensor = rearrange.with_zeros(graph, tensor, dim, low, high)
     return tensor
 
 

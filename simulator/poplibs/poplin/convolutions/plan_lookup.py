@@ -31,10 +31,11 @@ class PlanCosts(NamedTuple):
 def look_up_convolution_plan(
     target: Target, params: CanonicalConvParams, options: Options, cache: Cache = None
 ) -> ConvPlan:
-    """The plan of one convolution whose transforms are done. Raises `invalid_option`, `poplar_error`."""
+    """The plan of one convolution whose transforms are done, its dilation deferred where it can be. Raises
+    `invalid_option`, `poplar_error`."""
     parsed = parse_convolution_options(options)
     partials = parsed.partials if params.dtype == "half" else "float"
-    what = (params, parsed.machine(target), partials, parsed.constraints)
+    what = (params.deferred(), parsed.machine(target), partials, parsed.constraints)
     try:
         return planned(cache, ("convolution", *what), lambda: plan_convolution(*what))
     except ValueError as error:

@@ -91,10 +91,8 @@ def add_sliding_convolve(
         "numInGroups": shares.inp.size,
         "transformedInStride": step_in,
         "transformedOutStride": step_out,
-        "numRows": shares.box_rows,
-        "rowPositions": shares.box[-1].size,
     }
-    type_ = sliding_vertex(method, plan.params.dtype, plan.params.kernel, wide_load)
+    type_ = sliding_vertex(method, plan.params.dtype, plan.params.kernel, wide_load, items)
     graph.addVertices(cs, type_, shares.tiles, edges, values, flops=_flops(shares, items))
     return cs
 

@@ -12,7 +12,7 @@ many bytes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,10 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine.cycles.convolution import amp_nx1, nx1_item
 from simulator.machine.cycles.described import described
 from simulator.machine.cycles.multiply import dot_product, hmac, vmac
+from simulator.poplibs.poplin.convolutions.work_items import WorkItems
 from simulator.poplibs.poplin.planning.canonical_params import Dtype
 from simulator.poplibs.poplin.planning.methods import Method
-from simulator.poplibs.poplin.planning.sliding_work import Box, sliding_cycles
+from simulator.poplibs.poplin.planning.sliding_work import rounds_of, sliding_cycles
 from simulator.poplibs.popops.operators import wide
 
 #: numbers of one work item
@@ -37,15 +38,7 @@ _FORMULAS: dict[str, tuple[Callable[..., Any], ...]] = {
     "HMAC": (hmac, dot_product),
     "VMAC": (vmac,),
 }
-_VALUES = (
-    "numConvGroupsM1",
-    "numOutGroupsM1",
-    "numInGroups",
-    "transformedInStride",
-    "transformedOutStride",
-    "numRows",
-    "rowPositions",
-)
+_VALUES = ("numConvGroupsM1", "numOutGroupsM1", "numInGroups", "transformedInStride", "transformedOutStride")
 
 
 def type_name(method: Method, dtype: Dtype, wide_load: bool) -> str:
@@ -58,16 +51,20 @@ def type_name(method: Method, dtype: Dtype, wide_load: bool) -> str:
     }[method.name]
 
 
-@lru_cache(maxsize=256)
-def sliding_vertex(method: Method, dtype: Dtype, kernel: tuple[int, ...], wide_load: bool) -> VertexType:
-    """The vertex of a tile for a kernel of this shape. The caller gives the FLOPs, which depend on padding."""
-    positions = int(np.prod(kernel))
+def sliding_vertex(
+    method: Method, dtype: Dtype, kernel: tuple[int, ...], wide_load: bool, items: WorkItems
+) -> VertexType:
+    """The vertices of a compute set for a kernel of this shape: what they cost depends on their worklists. The caller
+    gives the FLOPs, which depend on padding."""
+    inner, _, height = rounds_of(method, dtype, kernel)
+    block_size, positions = _block(method), prod(kernel)
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
         value = {name: np.asarray(block.values[name], np.int64) for name in _VALUES}
         groups = (value["numConvGroupsM1"] + 1, value["numInGroups"], value["numOutGroupsM1"] + 1)
-        box = Box(value["numRows"], value["rowPositions"])
-        cycles = sliding_cycles(method, dtype, kernel, box, groups, wide_load)
+        work = items.listed(len(block), positions, inner, height)
+        outputs = elements["out"] // (groups[0] * groups[2] * block_size)
+        cycles = sliding_cycles(method, dtype, kernel, work, groups, outputs, wide_load)
         return BlockCosts(cycles, "exact", described("7.5", *_FORMULAS[method.name]))
 
     def compute(vertex: Any) -> None:

@@ -2,7 +2,9 @@
 
 A work item is (first output, outputs, first input), numbered within the tile's box and window. The outputs of an item
 are `out_stride` apart, their inputs `in_stride`. The six workers share the rows as `simulator.machine.cycles.worklist`
-says. Items leave out inputs that are padding, so padding costs no cycles."""
+says. Where the input is dilated by d, the box falls into blocks of d x d outputs, of which a kernel position meets one
+each: the workers share these blocks, as in PopLibs, so that each has its part of every kernel position. Items leave out
+inputs that are padding, so padding costs no cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.machine.cycles.rounding import WORKERS
+from simulator.machine.cycles.rounding import WORKERS, ceil_div
+from simulator.machine.cycles.worklist import ListedWork
 from simulator.poplibs.poplin.building.shares import nested
 from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, SlidingShares, geometry
 
@@ -31,15 +34,18 @@ class WorkItems(NamedTuple):
         """Outputs of all items of each tile: one for each kernel element that they meet."""
         return np.bincount(self.tile, weights=self.outputs, minlength=tiles).astype(np.int64)
 
+    def listed(self, tiles: int, kernels: int, inner: int, height: int) -> ListedWork:
+        """The items as cycle formulas read them."""
+        return ListedWork(self.tile, self.kernel, self.worker, self.outputs, tiles, kernels, inner, height)
+
 
 class _Pieces(NamedTuple):
-    """Parts of rows: tile, worker, place of the row (batch and outer dimensions, in the whole output), its number in
-    the tile, its outputs [begin, end)."""
+    """Parts of rows of blocks: tile, worker, place of the first row of the blocks (batch and outer dimensions, in the
+    whole output), their outputs [begin, end)."""
 
     tile: Int64Array
     worker: Int64Array
     outer: list[Int64Array]
-    row: Int64Array
     begin: Int64Array
     end: Int64Array
 
@@ -60,20 +66,22 @@ def work_items(shares: SlidingShares) -> WorkItems:
     piece = np.tile(np.arange(n), kernels)
     number = np.repeat(np.arange(kernels), n)
     tile = pieces.tile[piece]
-    line = (pieces.outer[0] - shares.box[0].begin[pieces.tile])[piece]
+    line = row = (pieces.outer[0] - shares.box[0].begin[pieces.tile])[piece]
     valid = np.ones(len(piece), np.bool_)
     for dim, one in enumerate(shapes[:-1]):
-        place = pieces.outer[1 + dim][piece] * one.stride + positions[dim][number] * one.kernel_dilation + one.base
-        index, rest = np.divmod(place, one.input_dilation)
-        valid &= (rest == 0) & (index >= 0) & (index < one.size)
-        own = shares.window[1 + dim]
+        shift = positions[dim][number] * one.kernel_dilation + one.base
+        output = _first_meeting(one, shift, pieces.outer[1 + dim][piece])
+        index = (output * one.stride + shift) // one.input_dilation
+        own, box = shares.window[1 + dim], shares.box[1 + dim]
+        valid &= (output < box.end[tile]) & (index >= 0) & (index < one.size)
         line = line * own.size[tile] + index - own.begin[tile]
+        row = row * box.size[tile] + output - box.begin[tile]
     one, own = shapes[-1], shares.window[-1]
     shift = positions[-1][number] * one.kernel_dilation + one.base
     first, count = _meeting_outputs(one, shift, pieces.begin[piece], pieces.end[piece])
     valid &= count > 0
     source = (first * one.stride + shift) // one.input_dilation - own.begin[tile]
-    target = pieces.row[piece] * shares.box[-1].size[tile] + first - shares.box[-1].begin[tile]
+    target = row * shares.box[-1].size[tile] + first - shares.box[-1].begin[tile]
     columns = (tile, number, pieces.worker[piece], target, count, line * own.size[tile] + source)
     nonempty = [column[valid] for column in columns]
     order = np.lexsort((nonempty[3], nonempty[2], nonempty[1], nonempty[0]))
@@ -85,20 +93,27 @@ def _meeting_outputs(
 ) -> tuple[Int64Array, Int64Array]:
     """(first, count) of the outputs in [begin, end) that meet an element of the input."""
     out_stride, _ = strides(one)
-    low = np.maximum(begin, -(shift // one.stride))
-    first = np.full_like(low, np.iinfo(np.int64).max // 4)
-    for step in reversed(range(out_stride)):
-        here = low + step
-        first = np.where((here * one.stride + shift) % one.input_dilation == 0, here, first)
+    first = _first_meeting(one, shift, np.maximum(begin, -(shift // one.stride)))
     high = np.minimum(end - 1, ((one.size - 1) * one.input_dilation - shift) // one.stride)
     return first, np.maximum((high - first) // out_stride + 1, 0)
 
 
+def _first_meeting(one: Geometry, shift: Int64Array, begin: Int64Array) -> Int64Array:
+    """The first output from `begin` on at which an input may be; a large number where there is none."""
+    first = np.full_like(begin, np.iinfo(np.int64).max // 4)
+    for step in reversed(range(strides(one)[0])):
+        here = begin + step
+        first = np.where((here * one.stride + shift) % one.input_dilation == 0, here, first)
+    return first
+
+
 def _share_rows(shares: SlidingShares) -> _Pieces:
-    """The rows of each box in parts for six workers."""
+    """The rows of blocks of each box in parts for six workers."""
     *outer, inner = shares.box
-    rows = prod((r.size for r in outer), start=np.ones_like(inner.begin))
-    width = inner.size
+    steps = [1, *(strides(one)[0] for one in geometry(shares.plan.params))]
+    blocks = [ceil_div(part.size, step) for part, step in zip(shares.box, steps, strict=True)]
+    rows = prod(blocks[:-1], start=np.ones_like(inner.begin))
+    width, step_along = blocks[-1], steps[-1]
     parts = WORKERS // np.gcd(rows, WORKERS)
     share = rows * parts // WORKERS
     tile, row, _ = nested(rows)
@@ -109,11 +124,11 @@ def _share_rows(shares: SlidingShares) -> _Pieces:
     tile, row, worker = tile[line], row[line], first[line] + step
     low = np.maximum(worker * share[tile], row * parts[tile]) - row * parts[tile]
     high = np.minimum((worker + 1) * share[tile], (row + 1) * parts[tile]) - row * parts[tile]
-    begin = inner.begin[tile] + low * width[tile] // parts[tile]
-    end = inner.begin[tile] + high * width[tile] // parts[tile]
+    begin = inner.begin[tile] + low * width[tile] // parts[tile] * step_along
+    end = np.minimum(inner.begin[tile] + high * width[tile] // parts[tile] * step_along, inner.end[tile])
     places: list[Int64Array] = []
     left = row
-    for part in reversed(outer):
-        left, here = np.divmod(left, part.size[tile])
-        places.insert(0, part.begin[tile] + here)
-    return _Pieces(tile, worker, places, row, begin, end)
+    for part, count, apart in zip(reversed(outer), reversed(blocks[:-1]), reversed(steps[:-1]), strict=True):
+        left, here = np.divmod(left, count[tile])
+        places.insert(0, part.begin[tile] + here * apart)
+    return _Pieces(tile, worker, places, begin, end)

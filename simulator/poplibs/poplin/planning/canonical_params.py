@@ -8,7 +8,7 @@ product transposed)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, prod
 from typing import Literal
 
 Dtype = Literal["float", "half"]
@@ -45,6 +45,10 @@ class CanonicalConvParams:
     def _entry(self, values: Ints, dim: int, default: int) -> int:
         return values[dim] if values else default
 
+    def first(self, values: Ints) -> int:
+        """The stride or dilation of the first dimension."""
+        return self._entry(values, 0, 1)
+
     def output_size(self, dim: int) -> int:
         """Positions of the output along one dimension of the field."""
         dilated = (self.field[dim] - 1) * self._entry(self.input_dilation, dim, 1) + 1
@@ -56,12 +60,45 @@ class CanonicalConvParams:
     def output_field(self) -> Ints:
         return tuple(self.output_size(dim) for dim in range(len(self.field)))
 
+    def output_step(self, dim: int) -> int:
+        """The distance of the outputs along one dimension that one kernel position gives anything but zeros to."""
+        dilation = self._entry(self.input_dilation, dim, 1)
+        return dilation // gcd(dilation, self._entry(self.stride, dim, 1))
+
     def input_range(self, dim: int, positions: int, kernel: int) -> int:
         """Activations along one dimension that `positions` adjacent outputs read through `kernel` positions of the
         kernel, at most all of them."""
         stride, reach = self._entry(self.stride, dim, 1), self._entry(self.kernel_dilation, dim, 1)
         dilated = (positions - 1) * stride + 1 + (kernel - 1) * reach
         return min((dilated - 1) // self._entry(self.input_dilation, dim, 1) + 1, self.field[dim])
+
+    def deferred_dims(self) -> list[int]:
+        """Dimensions along which the dilation of the input may wait until after the convolution (PopLibs'
+        dilatePostConv): outputs that meet a zero of the dilation are zeros, others meet one input each."""
+        dims = range(len(self.field))
+        return [
+            dim
+            for dim in dims
+            if self._entry(self.input_dilation, dim, 1) > 1
+            and self.kernel[dim] == self._entry(self.stride, dim, 1) == 1
+            and min(self._entry(self.padding_lower, dim, 0), self._entry(self.padding_upper, dim, 0)) >= 0
+        ]
+
+    def deferred(self) -> CanonicalConvParams:
+        """The convolution without the dilation and padding of `deferred_dims`."""
+        dims = self.deferred_dims()
+        if not dims:
+            return self
+
+        def cleared(values: Ints, value: int) -> Ints:
+            return tuple(value if dim in dims else old for dim, old in enumerate(values))
+
+        return replace(
+            self,
+            input_dilation=cleared(self.input_dilation, 1),
+            padding_lower=cleared(self.padding_lower, 0),
+            padding_upper=cleared(self.padding_upper, 0),
+        )
 
     @property
     def pointwise(self) -> bool:
@@ -84,6 +121,11 @@ class CanonicalConvParams:
     def macs(self) -> int:
         """Multiply-accumulates, including those with padding."""
         return self.groups * self.positions * self.in_channels * self.out_channels * prod(self.kernel)
+
+    @property
+    def output_steps(self) -> int:
+        """One output in this many meets an input through a given kernel position."""
+        return prod(self.output_step(dim) for dim in range(len(self.field)))
 
     def flattened(self) -> CanonicalConvParams:
         """A pointwise convolution as one row of positions."""

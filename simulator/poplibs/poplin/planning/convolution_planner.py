@@ -6,6 +6,9 @@ The same objective costs two forms, and the cheaper one wins (of equal ones the 
   [positions, kernel x input channels] for `product_planner`. Activations are copied once for each kernel position.
 - *sliding*: the output is cut into boxes and a vertex slides over the kernel (n x 1, HMAC, VMAC: `sliding_work`),
   reading its activations with their halo. It has no serial passes.
+- *in parts*: the same, with rows of the kernel in parts that are input channels (PopLibs' kernelSplit), so that tiles
+  share the kernel. Tried where a kernel is larger than the output and VMAC takes groups side by side: the gradient of
+  depthwise weights. Elsewhere the expanded form shares out kernel positions.
 
 A convolution by a kernel of one position without padding, stride or dilation is a matrix product. PopLibs' planner has
 more forms, which are not searched here: single dimensions expanded, output channels flattened, SLIC, Winograd. A plan
@@ -14,6 +17,7 @@ found here is therefore never cheaper than the one that PopLibs would find.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
@@ -26,12 +30,21 @@ from simulator.poplibs.poplin.planning.methods import Method, TileWork, groups_o
 from simulator.poplibs.poplin.planning.objective import Share, cost_columns, temporary_bytes
 from simulator.poplibs.poplin.planning.plan import Plan, cheapest_first, plan_of_candidate
 from simulator.poplibs.poplin.planning.product_planner import FREE, Constraints, Search
-from simulator.poplibs.poplin.planning.sliding_work import Box, largest, sliding_cycles, sliding_methods, window
+from simulator.poplibs.poplin.planning.sliding_work import (
+    Box,
+    active_box,
+    largest,
+    sliding_cycles,
+    sliding_methods,
+    window,
+)
 from simulator.poplibs.poplin.planning.splits import Splits, enumerate_splits
 from simulator.poplibs.poplin.planning.transform_costs import Transforms
 
-Form = Literal["pointwise", "expanded", "sliding"]
+Form = Literal["pointwise", "expanded", "sliding", "in parts"]
 
+#: groups that the smallest VMAC vertex takes side by side
+_LEAST_SIDE = 4
 #: largest value of a 16-bit entry of a worklist
 _LARGEST_OFFSET = 65_535
 #: bytes of one work item of a worklist: kernel position, first output, outputs, first input
@@ -45,7 +58,12 @@ class ConvPlan(NamedTuple):
     plan: Plan
 
     def describe(self) -> str:
-        told = {"pointwise": "as it is", "expanded": "kernel as input channels", "sliding": "vertex slides over kernel"}
+        told = {
+            "pointwise": "as it is",
+            "expanded": "kernel as input channels",
+            "sliding": "vertex slides over kernel",
+            "in parts": "vertex slides over parts of the kernel",
+        }
         return f"convolution {told[self.form]}\n{self.plan.describe()}"
 
 
@@ -60,6 +78,25 @@ def expanded(params: CanonicalConvParams) -> CanonicalConvParams:
         (1,),
         params.in_channels * prod(params.kernel),
         params.out_channels,
+    )
+
+
+def in_parts(params: CanonicalConvParams, rows: int) -> CanonicalConvParams:
+    """The convolution with `rows` rows of the kernel in each part, and the parts as input channels. Each part reads
+    activations of its own, padded along the rows."""
+    first = (params.output_field[0] - 1) * params.first(params.stride) + 1
+    reach = first + (rows - 1) * params.first(params.kernel_dilation)
+
+    def without_padding(values: tuple[int, ...]) -> tuple[int, ...]:
+        return (0, *values[1:]) if values else values
+
+    return replace(
+        params,
+        field=(reach, *params.field[1:]),
+        kernel=(rows, *params.kernel[1:]),
+        in_channels=params.in_channels * (params.kernel[0] // rows),
+        padding_lower=without_padding(params.padding_lower),
+        padding_upper=without_padding(params.padding_upper),
     )
 
 
@@ -78,17 +115,39 @@ def plan_convolution(
             raise ValueError(f"no plan of the convolution meets the plan constraints {constraints}")
         return ConvPlan("pointwise", best)
     found = []
-    if form != "sliding":
+    if form in (None, "expanded"):
         flat = expanded(params)
         plan = Search(flat, machine, partials, constraints, Transforms(False, matmul=False, expanded=True)).run()
         found += [] if plan is None else [ConvPlan("expanded", plan)]
-    if form != "expanded":
+    if form in (None, "sliding"):
         bound = found[0].plan.total if found and found[0].plan.fits else float("inf")
         sliding = _sliding_plan(params, machine, partials, constraints, bound)
         found += [] if sliding is None else [ConvPlan("sliding", sliding)]
+    if form in (None, "in parts"):
+        bound = min((one.plan.total for one in found if one.plan.fits), default=float("inf"))
+        parts = _plan_in_parts(params, machine, partials, constraints, bound)
+        found += [] if parts is None else [ConvPlan("in parts", parts)]
     if not found:
         raise ValueError(f"no plan of the convolution meets the plan constraints {constraints}")
     return min(found, key=lambda p: (not p.plan.fits, p.plan.total, p.plan.tiles))
+
+
+def _plan_in_parts(
+    params: CanonicalConvParams, machine: Machine, partials: Dtype, constraints: Constraints, bound: float
+) -> Plan | None:
+    """The cheapest plan of the form in parts that takes at most `bound` cycles."""
+    taken = constraints._replace(method=constraints.method or "VMAC")
+    side_by_side = params.dtype == "half" and params.groups % _LEAST_SIDE == 0 and taken.method == "VMAC"
+    dilated = params.first(params.input_dilation) > 1
+    if not side_by_side or dilated or prod(params.kernel) <= prod(params.output_field):
+        return None
+    best: Plan | None = None
+    # Equal parts: a last one with fewer rows would be padded.
+    for rows in (n for n in range(params.kernel[0] // 2, 0, -1) if params.kernel[0] % n == 0):
+        plan = _sliding_plan(in_parts(params, rows), machine, partials, taken, bound)
+        if plan is not None and plan.fits and plan.total < bound:
+            best, bound = plan, plan.total
+    return best
 
 
 def _sliding_plan(
@@ -96,12 +155,12 @@ def _sliding_plan(
 ) -> Plan | None:
     """The cheapest plan of the sliding form that takes at most `bound` cycles."""
     best: Plan | None = None
-    methods = sliding_methods(params, machine.units(params.dtype), partials)
+    methods = sliding_methods(params, machine, partials)
     for method in sorted(methods, key=lambda m: -_rate(params, m)):
         if constraints.method not in (None, method.name) or constraints.swapped:
             continue
         limit = min(bound, best.total if best is not None and best.fits else float("inf"))
-        if params.macs / (peak_macs(method, params.dtype) * machine.tiles) > limit:
+        if params.macs / params.output_steps / (peak_macs(method, params.dtype) * machine.tiles) > limit:
             continue
         plan = _best_split(params, method, machine, constraints, limit)
         if plan is not None and (best is None or (not plan.fits, plan.total) < (not best.fits, best.total)):
@@ -128,13 +187,13 @@ def _best_split(
         machine.tiles,
     )
     splits = constraints.allow(splits)
-    peak = peak_macs(method, params.dtype)
+    peak = peak_macs(method, params.dtype) * params.output_steps
     splits = splits.take(splits.tiles >= min(params.macs / peak / bound, machine.tiles + 1))
     if not len(splits.groups):
         return None
     share, box = sliding_share(params, method, splits)
     macs = share.outputs * (share.work.in_groups * method.in_group * prod(params.kernel))
-    allowed = (box.rows * box.width <= _LARGEST_OFFSET) & (share.inputs <= _LARGEST_OFFSET * method.in_group)
+    allowed = (share.work.positions <= _LARGEST_OFFSET) & (share.inputs <= _LARGEST_OFFSET * method.in_group)
     worth = allowed & (macs / peak <= bound)
     if not worth.any():
         return None
@@ -146,13 +205,13 @@ def _best_split(
 def sliding_share(params: CanonicalConvParams, method: Method, splits: Splits) -> tuple[Share, Box]:
     """The share of the fullest tile: its box, its window of activations, its weights."""
     batch, *sizes = (largest(n, s) for n, s in zip((params.batch, *params.output_field), splits.field, strict=True))
-    box = Box(batch * prod(sizes[:-1], start=np.ones_like(batch)), sizes[-1])
+    box = active_box(params, batch, sizes)
     windows = [window(params, dim, size) for dim, size in enumerate(sizes)]
     cg = largest(groups_of(params.groups, method.conv_group), splits.groups)
     inp = largest(groups_of(params.in_channels, method.in_group), splits.inp)
     out = largest(groups_of(params.out_channels, method.out_group), splits.out)
     side, width, channels = cg * method.conv_group, inp * method.in_group, out * method.out_group
-    positions = box.rows * box.width
+    positions = batch * prod(sizes, start=np.ones_like(batch))
     inputs = batch * prod(windows, start=np.ones_like(batch)) * width * side
     weights = width * channels * side * prod(params.kernel)
     return Share(TileWork(cg, positions, inp, out), inputs, weights, positions * channels * side), box
@@ -165,7 +224,8 @@ def _cheapest(
     transforms = Transforms(False, matmul=False)
     columns = cost_columns(params, method, splits, share, machine, transforms)
     groups = (share.work.conv_groups, share.work.in_groups, share.work.out_groups)
-    spent = sliding_cycles(method, params.dtype, params.kernel, box, groups, machine.wide_weight_load)
+    wide_load = machine.wide_weight_load
+    spent = sliding_cycles(method, params.dtype, params.kernel, box, groups, share.work.positions, wide_load)
     columns = columns._replace(terms={**columns.terms, "partials": spent})
     lists = prod(params.kernel) * (box.rows + 6) * ITEM_BYTES
     memory = temporary_bytes(params, method, splits, share, machine, transforms) + lists

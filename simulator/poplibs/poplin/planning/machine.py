@@ -16,7 +16,8 @@ DEFAULT_PROPORTION = 0.6
 class Machine(NamedTuple):
     tiles: int
     bytes_per_tile: int
-    units_half: int = 16  #: convolution units that take halves
+    units_half: int = 16  #: convolution units that take halves and write halves
+    units_half_to_float: int = 8
     units_float: int = 16
     exchange_rate: float = 4.0  #: bytes per cycle and tile
     tiles_per_bus: int = 2
@@ -27,8 +28,11 @@ class Machine(NamedTuple):
     fast_reduce: bool = False  #: enableFastReduce
     fully_connected_pass: str = "NONE"  #: fullyConnectedPass
 
-    def units(self, dtype: str) -> int:
-        return self.units_half if dtype == "half" else self.units_float
+    def units(self, dtype: str, partials: str) -> int:
+        """Convolution units for inputs and partial sums of these types."""
+        if dtype == "float":
+            return self.units_float
+        return self.units_half_to_float if partials == "float" else self.units_half
 
     @property
     def exchange_start(self) -> int:

@@ -24,6 +24,7 @@ from simulator.machine.cycles import convolution, multiply
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, vector_width
 from simulator.machine.cycles.worklist import deal
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
+from simulator.poplibs.poplin.planning.machine import Machine
 
 MethodName = Literal["AMP", "HMAC", "VMAC", "OUTER_PRODUCT", "POOLING"]  # pooling divides its work like a convolution
 METHODS: tuple[MethodName, ...] = ("AMP", "HMAC", "VMAC", "OUTER_PRODUCT")
@@ -58,17 +59,19 @@ class TileWork(NamedTuple):
     out_groups: Int64Array
 
 
-def candidates(params: CanonicalConvParams, units: int, partials: Dtype) -> Iterator[Method]:
-    """The methods possible for a pointwise convolution on a chip with `units` units for its type.
+def candidates(params: CanonicalConvParams, machine: Machine, partials: Dtype) -> Iterator[Method]:
+    """The methods possible for a pointwise convolution on a machine.
 
     Partial sums are no wider than needed: a product whose input channels fit one AMP group writes the type of the
     output."""
+    group = convolution.IN_GROUP[params.dtype]
+    one_piece = params.in_channels <= group and params.out_dtype == "half" == params.dtype
+    written = params.out_dtype if one_piece else partials
+    units = machine.units(params.dtype, written)
     for count in sorted({n for n in (8, 16) if n <= units}, reverse=True):
-        group = convolution.IN_GROUP[params.dtype]
         if params.dtype == "half" or partials == "float":
-            one_piece = params.in_channels <= group and params.out_dtype == "half" == params.dtype
-            yield Method("AMP", params.out_dtype if one_piece else partials, 1, group, count, count)
-    yield from _hmac(params, partials if params.dtype == "half" else "float")
+            yield Method("AMP", written, 1, group, count, count)
+    yield from hmac_candidates(params, partials)
     if params.dtype == "half":
         for side in (4, *((8, 16) if partials == "half" else ())):
             yield Method("VMAC", partials, side, 1, 1)
@@ -80,9 +83,10 @@ def candidates(params: CanonicalConvParams, units: int, partials: Dtype) -> Iter
 _HMAC_SIZES = 32
 
 
-def _hmac(params: CanonicalConvParams, partials: Dtype) -> Iterator[Method]:
+def hmac_candidates(params: CanonicalConvParams, partials: Dtype) -> Iterator[Method]:
     """One candidate for each number of input groups: the smallest group that gives it. Where there are too many, take
     sizes in even proportion; their costs differ little."""
+    partials = partials if params.dtype == "half" else "float"
     grain = 1 if params.dtype == "float" else 2
     channels = -(-params.in_channels // grain)
     sizes = np.unique(-(-channels // np.arange(1, channels + 1)))
@@ -123,15 +127,9 @@ def partial_cycles(method: Method, dtype: Dtype, work: TileWork, wide_load: bool
         channels = out * method.out_group * cg
         return WORKERS * multiply.outer_product(dtype, per_worker(rows), channels, method.out_group)
     if method.name == "VMAC":
-        vmac = multiply.vmac(
-            deal(rows, np.ones_like(rows)),
-            inp,
-            rows * method.conv_group,
-            conv_groups=method.conv_group,
-            partials=method.partials,
-            groups=cg,
+        return multiply.vmac(
+            rows, per_worker(rows), inp, conv_groups=method.conv_group, partials=method.partials, groups=cg
         )
-        return np.asarray(vmac)
     return multiply.hmac(
         dtype,
         deal(np.ones_like(rows), rows),

@@ -51,7 +51,8 @@ class MatMulOptions(NamedTuple):
         return Machine(
             tiles=target.getNumTiles(),
             bytes_per_tile=target.getBytesPerTile(),
-            units_half=target.getNumConvUnits(HALF, FLOAT if self.partials == "float" else HALF),
+            units_half=target.getNumConvUnits(HALF, HALF),
+            units_half_to_float=target.getNumConvUnits(HALF, FLOAT),
             units_float=target.getNumConvUnits(FLOAT, FLOAT),
             exchange_rate=target.getExchangeBytesPerCycle(),
             tiles_per_bus=target.getTilesPerSharedExchangeBus(),

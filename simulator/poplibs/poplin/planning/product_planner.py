@@ -104,7 +104,7 @@ class Search:
             if self.constraints.swapped not in (None, swapped):
                 continue
             placed = self.params.swapped() if swapped else self.params
-            methods = candidates(placed, self.machine.units(placed.dtype), self.partials)
+            methods = candidates(placed, self.machine, self.partials)
             wanted = [m for m in methods if self.constraints.method in (None, m.name)]
             wanted.sort(key=lambda m: (-_effective(placed, m), METHODS.index(m.name)))
             for rank, method in enumerate(wanted):

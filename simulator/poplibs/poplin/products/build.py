@@ -183,8 +183,9 @@ def _to_whole_blocks(steps: rearrange.Rearrangement, operand: Tensor, plan: Plan
 
 
 def adjacent(steps: rearrange.Rearrangement, operand: Tensor) -> Tensor:
-    """The operand, rearranged where needed so that channels are adjacent in groups that AMP takes."""
+    """The operand, rearranged where needed so that channels are adjacent in groups that AMP takes, or that a copy of
+    whole vectors makes them so."""
     group = min(rearrange.AMP_GROUP[operand.elementType()], operand.dim(2))
-    if rearrange.channels_adjacent(operand, group):
+    if rearrange.channels_adjacent(operand, group) or rearrange.channels_in_vectors(operand, group):
         return operand
     return rearrange.transposed_in_blocks(steps, operand, group)
