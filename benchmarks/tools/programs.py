@@ -244,8 +244,24 @@ def _missing(function: str) -> Build:
     return build
 
 
-def _matrix_solver(graph: Graph, parameters: Parameters) -> list[Program]:
-    raise Missing("poplin.cholesky" if parameters.flag("cholesky") else "poplin.triangularSolve")
+def matrix_solver(graph: Graph, parameters: Parameters) -> list[Program]:
+    """x of A x = B (or x A = B) for a triangular A with a unit diagonal; or A as a triangular factor, in place."""
+    dtype, program = _type(parameters), Sequence()
+    batches, rank = parameters.number("batches", 1), parameters.number("a-rank")
+    lower, left = parameters.truth("lower", True), parameters.truth("left-side", True)
+    options = {"blockSize": str(parameters.number("block-size", rank))}
+    shape = [batches, rank, rank]
+    if parameters.flag("cholesky"):
+        matrix = poplin.createCholeskyInput(graph, dtype, shape, lower, "A", options)
+        poplin.choleskyInPlace(graph, matrix, lower, program, "cholesky", options)
+        return [program]
+    sides = parameters.number("b-rank")
+    shapes = shape, [batches, rank, sides] if left else [batches, sides, rank]
+    a = poplin.createTriangularSolveInputLHS(graph, dtype, dtype, *shapes, left, "A", options)
+    b = poplin.createTriangularSolveInputRHS(graph, dtype, dtype, *shapes, left, "B", options)
+    unit = parameters.truth("unit-diagonal", True)
+    poplin.triangularSolve(graph, a, b, left, lower, unit, program, "solve", options)
+    return [program]
 
 
 #: What each tool builds.
@@ -256,7 +272,7 @@ TOOLS: dict[str, Build] = {
     "general_matrix_multiply": general_matrix_multiply,
     "gru_layer": gru_layer,
     "lstm_layer": lstm_layer,
-    "matrix_solver": _matrix_solver,
+    "matrix_solver": matrix_solver,
     "oct_conv": _missing("poplin.multiconv"),
     "pooling_layer": pooling_layer,
     "reduce_op": reduce_op,

@@ -44,7 +44,11 @@ class Parameters:
     def flag(self, name: str) -> bool:
         """Whether the option is there, without a value or with "true". Raises ValueError for what is neither true nor
         false."""
-        value = self.text(name, "false")
+        return self.truth(name, False)
+
+    def truth(self, name: str, default: bool) -> bool:
+        """`flag` with a default."""
+        value = self.text(name, str(default).lower())
         if value not in ("", "true", "1", "false", "0"):
             raise ValueError(f"--{name} is {value}, not true or false.")
         return value in ("", "true", "1")

@@ -160,7 +160,7 @@ def test_pooling() -> None:
         item = 20 + 2 + 4 * (2 + inner + 1) + 3
         return 17 + 2 + 4 + 5 + 1 + 2 + busy + 3 * (13 + 2 * item + 2) + 1
 
-    shape = {"rows": 3, "items": 2, "elements": 9, "channel_vectors": 4}
+    shape = {"rows": [3], "items": [6], "elements": [6 * 9], "channel_vectors": 4}
     assert int(pooling.pooling("max", **shape)) == 7 + 6 * worker(4 + 27, 2 + 1 + 3 + 6 + 1) + 6
     assert int(pooling.pooling("avg", **shape)) == 7 + 6 * worker(5 + 27, 2 + 2 + 3 + 6 + 1) + 6
     assert int(pooling.pooling("max backward", **shape)) == 7 + 6 * worker(7 + 45, 3 + 10 + 3 + 6 + 1) + 6

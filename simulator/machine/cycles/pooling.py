@@ -38,19 +38,19 @@ def pooling(
 ) -> Int64Array:
     """Tile cycles of MaxPooling, SumPooling and their gradients: 7 + 6 * longest worker + 6.
 
-    The longest worker has `rows` rows of `items` work items of `elements` positions, for `channel_groups` groups of
-    `channel_vectors` vectors of channels, and clears its share of `initialised` positions.
+    The first dimension counts the workers, or is 1 for the longest alone: of each, rows, work items of all rows, and
+    positions of all items (`elements`), for `channel_groups` groups of `channel_vectors` vectors of channels, and a
+    share of `initialised` positions to clear.
     item = 20 + groups (2 + vectors (2 + inner + 1)) + 4 (groups - 1) (+ 2 backward) + 3, inner = fixed + step *
     elements: 4 + 3 n max (and how many are the largest), 5 + 3 n avg and sum, 7 + 5 n backward; row = 13 + items
     + 2."""
     groups, vectors, count = whole(channel_groups), whole(channel_vectors), whole(rows)
     fixed, step = _INNER[kind]
     backward = kind == "max backward"
-    inner = 2 + fixed + step * whole(elements) + 1
-    item = ITEM + groups * (2 + vectors * inner) + (groups - 1) * (6 if backward else 4) + 3
-    row = ROW + whole(items) * item + 2
+    item = ITEM + groups * (2 + vectors * (2 + fixed + 1)) + (groups - 1) * (6 if backward else 4) + 3
+    spent = count * (ROW + 2) + whole(items) * item + whole(elements) * groups * vectors * step
     clearing = (4 + ceil_div(whole(initialised) * vectors, WORKERS)) * groups
     start = 4 + 2 + 2 + 7 + 2 + UNPACK + clearing + 5 + 1 + UNPACK
     busy = 2 + (1 if kind.startswith("max") else 2) + ((6 + 2 * UNPACK) if backward else 0) + 3 + 2 + 2 * UNPACK + 1
-    worker = start + np.where(count > 0, busy + count * row, 0) + 1
-    return whole(7 + WORKERS * worker + 6)
+    worker = start + np.where(count > 0, busy + spent, 0) + 1
+    return whole(7 + WORKERS * worker.max(axis=0) + 6)

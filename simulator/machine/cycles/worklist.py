@@ -17,7 +17,6 @@ import numpy.typing as npt
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS, whole
 
-
 Item = Callable[[Int64Array], Int64Array]
 """Cycles of work items by their positions."""
 

@@ -65,5 +65,22 @@ from simulator.poplibs.poplin.products.operands import (
 from simulator.poplibs.poplin.products.operands import preArrangeMatMulInputRHS as preArrangeMatMulInputRHS
 from simulator.poplibs.poplin.products.operands import transposeGroupedMatrix as transposeGroupedMatrix
 from simulator.poplibs.poplin.products.plan_lookup import plan_of as plan_of
+from simulator.poplibs.poplin.solvers.cholesky import cholesky as cholesky
+from simulator.poplibs.poplin.solvers.cholesky import choleskyInPlace as choleskyInPlace
+from simulator.poplibs.poplin.solvers.cholesky import createCholeskyInput as createCholeskyInput
+from simulator.poplibs.poplin.solvers.cholesky import (
+    getCholeskyMatMulPrePlanParameters as getCholeskyMatMulPrePlanParameters,
+)
+from simulator.poplibs.poplin.solvers.triangular_solve import (
+    createTriangularSolveInputLHS as createTriangularSolveInputLHS,
+)
+from simulator.poplibs.poplin.solvers.triangular_solve import (
+    createTriangularSolveInputRHS as createTriangularSolveInputRHS,
+)
+from simulator.poplibs.poplin.solvers.triangular_solve import (
+    getTriangularSolveMatMulPrePlanParameters as getTriangularSolveMatMulPrePlanParameters,
+)
+from simulator.poplibs.poplin.solvers.triangular_solve import triangularMask as triangularMask
+from simulator.poplibs.poplin.solvers.triangular_solve import triangularSolve as triangularSolve
 
 trace_calls("poplin", globals())

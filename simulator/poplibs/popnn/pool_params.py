@@ -18,15 +18,14 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.base.types import FLOAT, Type
 from simulator.machine.cycles.pooling import Kind, pooling
-from simulator.machine.cycles.rounding import ceil_div, passing_cycles, vector_width
-from simulator.machine.cycles.worklist import deal
+from simulator.machine.cycles.rounding import passing_cycles, vector_width, whole
+from simulator.machine.cycles.worklist import ListedWork, Worklists, deal
 from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
 from simulator.poplibs.poplin.planning.canonical_params import ELEMENT_BYTES, CanonicalConvParams, Dtype
 from simulator.poplibs.poplin.planning.convolution_planner import sliding_share
 from simulator.poplibs.poplin.planning.methods import Method, groups_of
 from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Columns
 from simulator.poplibs.poplin.planning.plan import Plan, plan_of_candidate
-from simulator.poplibs.poplin.planning.sliding_work import Box
 from simulator.poplibs.poplin.planning.splits import enumerate_splits
 from simulator.programming.graph import Graph
 
@@ -124,20 +123,21 @@ class PoolParams:
         return np.asarray(sizes[0])
 
 
-def pool_cycles(kind: Kind, dtype: Dtype, kernels: int, box: Box, side: int, groups: Int64Array) -> Int64Array:
-    """Tile cycles of a pooling vertex: those of its longest worker under `deal`. Its items are the kernel positions of
-    each part of a row, of average length (published-numbers 7.6)."""
-    work = deal(*box)
-    parts = work.items.max(axis=0)
-    positions = (work.first + work.between * work.width + work.last).max(axis=0)
+def pool_cycles(
+    kind: Kind, dtype: Dtype, work: Worklists | ListedWork, side: int, groups: Int64Array, positions: Int64Array
+) -> Int64Array:
+    """Tile cycles of a pooling vertex, those of its longest worker, with `positions` outputs. An item is a kernel
+    position of a part of a row (published-numbers 7.6)."""
+    elements, rounds = work.by_round(whole)
+    items, _ = work.by_round(np.ones_like)
     return pooling(
         kind,
-        parts,
-        kernels,
-        ceil_div(positions, np.maximum(parts, 1)),
+        items.max(axis=0),
+        items.sum(axis=0) * rounds,
+        elements.sum(axis=0) * rounds,
         channel_vectors=side // vector_width(dtype),
         channel_groups=groups,
-        initialised=box.rows * box.width,
+        initialised=positions,
     )
 
 
@@ -148,7 +148,8 @@ def plan_pooling(params: CanonicalConvParams, kind: Kind, side: int, tiles: int,
     splits = enumerate_splits(groups_of(params.groups, side), (params.batch, *params.output_field), 1, 1, tiles)
     share, box = sliding_share(params, method, splits)
     exchange = passing_cycles(share.inputs * ELEMENT_BYTES[params.dtype], exchange_rate)
-    spent = pool_cycles(kind, params.dtype, prod(params.kernel), box, side, share.work.conv_groups)
+    work = deal(*box, rounds=prod(params.kernel))
+    spent = pool_cycles(kind, params.dtype, work, side, share.work.conv_groups, share.work.positions)
     none = dict.fromkeys((*PASS_TERMS, *ONCE_TERMS), np.zeros_like(spent))
     columns = Columns({**none, "input_exchange": exchange, "partials": spent}, splits.passes)
     memory = (share.inputs + share.outputs) * ELEMENT_BYTES[params.dtype]

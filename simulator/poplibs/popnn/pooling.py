@@ -236,9 +236,7 @@ def _add_vertices(
         "chansPerGroupD": plan.method.conv_group,
         "inStride": step_in,
         "outStride": step_out,
-        "numRows": shares.box_rows,
-        "rowPositions": shares.box[-1].size,
     }
-    type_ = pooling_vertex(kind, plan.params.dtype, prod(plan.params.kernel), plan.method.conv_group)
+    type_ = pooling_vertex(kind, plan.params.dtype, prod(plan.params.kernel), plan.method.conv_group, items)
     flops = items.outputs_by_tile(len(shares.tiles)) * shares.group.size * plan.method.conv_group
     graph.addVertices(cs, type_, shares.tiles, edges, values, flops=flops)

@@ -19,8 +19,8 @@ from simulator.machine.cycles.pooling import Kind
 from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
 from simulator.poplibs.poplin.convolutions.sliding_vertices import ITEM
 from simulator.poplibs.poplin.convolutions.windows import outputs_of
+from simulator.poplibs.poplin.convolutions.work_items import WorkItems
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
-from simulator.poplibs.poplin.planning.sliding_work import Box
 from simulator.poplibs.poplin.products.kernel import store_product
 from simulator.poplibs.popnn.pool_params import pool_cycles
 from simulator.poplibs.popops.operators import wide
@@ -39,18 +39,18 @@ FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "max backward": (("outGrad", "out"), ("in",), "inGrad"),
     "max scale": (("in",), ("fwdActsOut",), "out"),
 }
-_VALUES = ("numChanGroupsM1", "chansPerGroupD", "inStride", "outStride", "numRows", "rowPositions")
+_VALUES = ("numChanGroupsM1", "chansPerGroupD", "inStride", "outStride")
 
 
-@lru_cache(maxsize=64)
-def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int) -> VertexType:
-    """One vertex per tile whose six workers follow worklists (four numbers an item, like those of a convolution)."""
+def pooling_vertex(kind: Kind, dtype: Dtype, kernels: int, side: int, items: WorkItems) -> VertexType:
+    """One vertex per tile whose six workers follow worklists (four numbers an item, like those of a convolution), which
+    say what it costs."""
     windows, boxes, target_field = FIELDS[kind]
 
     def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        box = Box(*(np.asarray(block.values[v], np.int64) for v in ("numRows", "rowPositions")))
         groups = np.asarray(block.values["numChanGroupsM1"], np.int64) + 1
-        spent = pool_cycles(kind, dtype, kernels, box, side, groups)
+        work = items.listed(len(block), kernels, 1, 1)
+        spent = pool_cycles(kind, dtype, work, side, groups, elements[target_field] // (groups * side))
         return BlockCosts(spent, "exact", described("7.6", cycles.pooling))
 
     def compute(vertex: Any) -> None:

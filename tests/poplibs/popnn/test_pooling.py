@@ -143,10 +143,10 @@ def test_cycles_by_hand() -> None:
     """One tile, 12 rows of 4 positions, 2 x 2 window, 8 floats: two rows per worker, four items each, four vectors.
 
     7 + 6 worker + 6 (published 7.6): inner rpt 4 + 3 n, work item 20, row 13."""
-    from simulator.poplibs.poplin.planning.sliding_work import Box
+    from simulator.machine.cycles.worklist import deal
     from simulator.poplibs.popnn.pool_params import pool_cycles
 
-    spent = pool_cycles("max", "float", 4, Box(np.array([12]), np.array([4])), 8, np.array([1]))
+    spent = pool_cycles("max", "float", deal([12], [4], rounds=4), 8, np.array([1]), np.array([48]))
     item = 20 + (2 + 4 * (2 + (4 + 3 * 4) + 1)) + 3
     row = 13 + 4 * item + 2
     clear = 4 + -(-48 * 4 // 6)

@@ -16,12 +16,15 @@ from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 from simulator.poplar.program import Copy
 from simulator.poplibs import popnn, popops, poputil
 from simulator.poplibs.poplin import (
+    cholesky,
     createMatMulGroupedInputLHS,
     createMatMulGroupedInputRHS,
     createMatMulInputLHS,
     createMatMulInputRHS,
     matMul,
     matMulGrouped,
+    triangularMask,
+    triangularSolve,
 )
 from simulator.poplibs.popnn import LossType, NonLinearityType
 from tests.runtime.both_engines import Workbench
@@ -166,4 +169,17 @@ def test_grouped_products(groups, rows, inner, columns, tiles, type_):
     prog.add(Copy(a, left))
     prog.add(Copy(b, right))
     bench.take(matMulGrouped(graph, left, right, prog, type_, "planned"), "planned")
+    bench.check(exact=False)
+
+
+@pytest.mark.parametrize(("rows", "columns", "block", "tiles"), [(6, 1, 4, 4), (5, 3, 8, 6)])
+@floats
+def test_solvers(rows, columns, block, tiles, type_):
+    bench = Workbench(tiles)
+    graph, prog, options = bench.graph, bench.program, {"blockSize": str(block)}
+    a, b = bench.give(type_, [2, rows, rows], "a"), bench.give(type_, [2, rows, columns], "b")
+    mask = triangularMask(graph, a, True, True, prog)
+    bench.take(triangularSolve(graph, mask, b, True, True, True, prog, "solve", options), "x")
+    product = matMulGrouped(graph, mask, mask.dimShuffle([0, 2, 1]), prog, type_, "square")
+    bench.take(cholesky(graph, product, False, prog, "factor", options), "factor")
     bench.check(exact=False)

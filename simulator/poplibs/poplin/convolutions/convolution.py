@@ -13,7 +13,7 @@ from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, Type
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, LibraryGroup, Sequence
-from simulator.graph.tensor import Tensor, concat
+from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, NUMBER, Parameter, match, operation
 from simulator.poplibs.poplin.building import rearrange

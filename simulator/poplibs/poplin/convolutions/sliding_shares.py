@@ -29,11 +29,6 @@ class SlidingShares(Shares):
     owned: tuple[Range, ...]
 
     @property
-    def box_rows(self) -> Int64Array:
-        """The number of rows of each tile's box, over the batch too."""
-        return prod((part.size for part in self.box[:-1]), start=np.ones_like(self.tiles))
-
-    @property
     def runs(self) -> tuple[Int64Array, Int64Array, Int64Array]:
         """The rows of each tile's box: (offsets by tile, first position, positions)."""
         sizes = (self.plan.params.batch, *self.plan.params.output_field)
