@@ -7,8 +7,8 @@ applies the gates:
 
 Sequences are [steps, batch, size]; weights are [4, in, out] and [4, out, out], biases [4, out], in the order of
 `cellOrder`. The steps run in a loop (`popops.countedLoop`). Results that C++ returns in pointer arguments are returned
-here. One product after the loop sums the gradients of weights over all steps; PopLibs adds them step by step. There are
-no sequences of different lengths in one batch, and no recomputation.
+here. Gradients of weights are added step by step, in a loop of their own. There are no sequences of different lengths
+in one batch, and no recomputation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.library_calls import operation
-from simulator.poplibs.poplin.products.operands import createMatMulInputLHS
 from simulator.poplibs.popnn.lstm_cell import BasicLstmCellUnit as BasicLstmCellUnit
 from simulator.poplibs.popnn.lstm_cell import Layer, LstmParams, LstmState, LstmWeights
 from simulator.poplibs.popnn.lstm_cell import getDefaultBasicLstmCellOrder as getDefaultBasicLstmCellOrder
@@ -39,7 +38,7 @@ from simulator.poplibs.popnn.recurrent import (
     loop_backwards,
     parse_options,
     put_step,
-    unflatten_units,
+    shift_sequence,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
@@ -60,13 +59,13 @@ def createInitialState(
     graph: Graph, params: LstmParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> LstmState:
     """A mapped state; the caller sets its values (`zeroInitialState`)."""
-    out, given = params.layerSizes[1], _parse(options).forward()
+    _parse(options)
     call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
-    shapes = [params.batchSize, out], [out, 4 * out]
-    output = createMatMulInputLHS(graph, params.dataType, *shapes, (call, "output"), given, planningCache)
-    cell = graph.addVariable(params.dataType, shapes[0], (call, "cellState"))
-    poputil.mapTensorLinearly(graph, cell)
-    return LstmState(output, cell)
+    shape = [params.batchSize, params.layerSizes[1]]
+    state = LstmState(*(graph.addVariable(params.dataType, shape, (call, name)) for name in ("output", "cellState")))
+    for part in state:
+        poputil.mapTensorLinearly(graph, part)
+    return state
 
 
 def zeroInitialState(graph: Graph, initialState: LstmState, prog: Sequence, debugContext: Context = "") -> None:
@@ -81,10 +80,13 @@ def createWeightsKernel(
     (fan_in, out), given = params.layerSizes, _parse(options).forward()
     call = operation(graph, debugContext, "popnn", "createWeightsKernel", layerSizes=list(params.layerSizes))
     last = params.batchSize, given, planningCache
-    return (
-        create_kernel(graph, params.dataType, [4, fan_in, out], *last, (call, "inputWeights")),
-        create_kernel(graph, params.dataType, [4, out, out], *last, (call, "outputWeights")),
-    )
+    if _parse(options).pre_calculate:
+        return (
+            create_kernel(graph, params.dataType, [4, fan_in, out], *last, (call, "inputWeights")),
+            create_kernel(graph, params.dataType, [4, out, out], *last, (call, "outputWeights")),
+        )
+    both = create_kernel(graph, params.dataType, [4, fan_in + out, out], *last, (call, "weights"))
+    return both.slice(0, fan_in, 1), both.slice(fan_in, fan_in + out, 1)
 
 
 def createWeightsBiases(
@@ -136,15 +138,15 @@ def lstmFwd(
     def body(counter: Tensor) -> Sequence:
         step = Sequence()
         if products is None:
-            weighted = layer.weighted(at_step(graph, input, counter, step, call), step)
+            total = layer.product(at_step(graph, input, counter, step, call), output, step)
         else:
-            weighted = at_step(graph, products, counter, step, call)
-        kept, after, out = layer.step(weighted, output, cell, step)
+            total = layer.product_with(at_step(graph, products, counter, step, call), output, step)
+        kept, after, out = layer.step(total, cell, step)
         if intermediates and not given.inference_only:
             saved = concat([t.expand([0]) for t in kept])
-            made["kept"] = put_step(graph, made.get("kept"), saved, counter, params.timeSteps, step, call)
+            made["kept"] = put_step(graph, made.get("kept"), saved, counter, params.timeSteps, step, call, True)
         if params.outputFullSequence:
-            made["out"] = put_step(graph, made.get("out"), out, counter, params.timeSteps, step, call)
+            made["out"] = put_step(graph, made.get("out"), out, counter, params.timeSteps, step, call, True)
         step.add(Copy(after, cell, False, (call, "cell")))
         step.add(Copy(out, output, False, (call, "output")))
         return step
@@ -197,11 +199,10 @@ def lstmBwd(
     out_slope, cell_slope = _state_slopes(graph, fwdStateInit, last, prog, (call, "stateGrad"))
     if params.outputFullSequence:
         outputGrad = align_steps(graph, outputGrad, prog, call)
-    feedback = layer.arrange(layer.output_weights.transpose(), params.batchSize, "bwd/outputWeights", prog)
-    forward = layer.input_weights.transpose()
     inputGrad = inputGrad and params.calcInputGradients
-    if inputGrad:
-        forward = layer.arrange(forward, params.batchSize, "bwd/inputWeights", prog)
+    fan_in = params.layerSizes[0] if inputGrad else 0
+    own = concat([layer.input_weights, layer.output_weights]) if inputGrad else layer.output_weights
+    turned = layer.arrange(own.transpose(), params.batchSize, "bwd/weights", prog)
     results: dict[str, Tensor] = {}
 
     def body(counter: Tensor) -> Sequence:
@@ -212,12 +213,11 @@ def lstmBwd(
         kept = at_step(graph, fwdIntermediates, counter, step, call)
         units = layer.back(kept, out_slope, cell_slope, step)
         if bwdIntermediates:
-            results["units"] = put_step(graph, results.get("units"), units, counter, params.timeSteps, step, call)
-        flat = flatten_units(units)
-        back = layer.multiply(flat, feedback, "bwd/outputGrad", "TRAINING_BWD", step)
-        step.add(Copy(back, out_slope, False, (call, "outputGrad")))
+            results["units"] = put_step(graph, results.get("units"), units, counter, params.timeSteps, step, call, True)
+        back = layer.multiply(flatten_units(units), turned, "bwd/grad", "TRAINING_BWD", step)
+        step.add(Copy(back.slice(fan_in, back.dim(1), 1), out_slope, False, (call, "outputGrad")))
         if inputGrad:
-            slope = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
+            slope = back.slice(0, fan_in, 1)
             results["input"] = put_step(graph, results.get("input"), slope, counter, params.timeSteps, step, call)
         return step
 
@@ -243,18 +243,24 @@ def lstmWU(
     _check("lstmWU", params, input, weights)
     call = operation(graph, debugContext, "popnn", "lstmWU", input=input)
     layer = Layer(graph, params, weights, _parse(options), planningCache, call)
-    steps, out = params.timeSteps, params.layerSizes[1]
-    slopes = bwdIntermediates.dimShuffle([0, 2, 1, 3]).reshape([steps * params.batchSize, 4 * out])
-    before = fwdStateInit.output.expand([0])
-    if steps > 1:
-        outputs = output if params.outputFullSequence else fwdIntermediates.slice(6, 7, 1).squeeze([1])
-        before = concat([before, outputs.slice(0, steps - 1)])
-    found = []
-    for name, sequence in (("inputWeights", input), ("outputWeights", before)):
-        rows = sequence.flatten(0, 2).transpose()
-        found.append(unflatten_units(layer.multiply(rows, slopes, f"wu/{name}", "TRAINING_WU", prog), 4))
+    input = align_steps(graph, input, prog, call)
+    outputs = output if params.outputFullSequence else fwdIntermediates.slice(6, 7, 1).squeeze([1])
+    before = shift_sequence(graph, outputs, fwdStateInit.output, prog, call)
+    found = [graph.clone(part, (call, "wu/weights")) for part in (weights.inputWeights, weights.outputWeights)]
+    for part in found:
+        popops.zero(graph, part, prog, (call, "wu/zero"))
+    total = concat([flatten_units(part) for part in found])
+
+    def body(counter: Tensor) -> Sequence:
+        step = Sequence()
+        rows, last, units = (at_step(graph, t, counter, step, call) for t in (input, before, bwdIntermediates))
+        layer.accumulate(total, concat([rows, last], 1).transpose(), flatten_units(units), "wu/weights", step)
+        return step
+
+    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "wu/steps")))
+    slopes = bwdIntermediates.dimShuffle([0, 2, 1, 3]).flatten(0, 2)
     biases = popops.reduce(graph, slopes, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
-    return LstmWeights(found[0], found[1], biases.reshape([4, out]))
+    return LstmWeights(found[0], found[1], biases)
 
 
 def lstmBwdWithWU(

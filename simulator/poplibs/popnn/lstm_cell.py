@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
-from simulator.graph.program import Sequence
+from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.poplin.planning.cache import PlanningCache
@@ -93,29 +93,37 @@ class Layer(RecurrentProducts):
         self.input_weights, self.output_weights = map(flatten_units, (weights.inputWeights, weights.outputWeights))
 
     def weighted(self, rows: Tensor, prog: Sequence) -> Tensor:
-        """Inputs of one step, or of several, times the weights of all units."""
+        """Inputs of several steps times the weights of all units."""
         return self.multiply(rows, self.input_weights, "fwd/weightedInput", "", prog)
 
-    def units(self, flat: Tensor) -> list[Tensor]:
-        """[batch, 4 * out] -> forget gate, input gate, candidate, output gate, each [batch, out]."""
-        out = self.params.layerSizes[1]
-        order = self.params.cellOrder
-        return [flat.slice(order.index(u) * out, (order.index(u) + 1) * out, 1) for u in UNITS]
+    def product(self, input: Tensor, output: Tensor, prog: Sequence) -> Tensor:
+        """The input and the last output of one step times the weights of all units, in one product."""
+        rows, weights = concat([input, output], 1), concat([self.input_weights, self.output_weights])
+        return self.multiply(rows, weights, "fwd/weighted", "", prog)
 
-    def step(
-        self, weighted: Tensor, output: Tensor, cell: Tensor, prog: Sequence
-    ) -> tuple[list[Tensor], Tensor, Tensor]:
-        """(the values that the backward pass needs, the cell state afterwards, the output)."""
-        graph, params = self.graph, self.params
+    def product_with(self, weighted: Tensor, output: Tensor, prog: Sequence) -> Tensor:
+        """The same where the product of the input is there."""
         total = self.multiply(output, self.output_weights, "fwd/weightedOutput", "", prog)
-        popops.addInPlace(graph, total, weighted, prog, (self.call, "fwd/weighted"))
-        popops.addInPlace(graph, total, self.biases.flatten(), prog, (self.call, "fwd/biases"))
-        forget, take, candidate, give = self.units(total)
+        popops.addInPlace(self.graph, total, weighted, prog, (self.call, "fwd/weighted"))
+        return total
+
+    def step(self, total: Tensor, cell: Tensor, prog: Sequence) -> tuple[list[Tensor], Tensor, Tensor]:
+        """(the values that the backward pass needs, the cell state afterwards, the output), from the product of all
+        units. They are first copied to the tiles that hold the cell state, on which all that follows stays."""
+        graph, params = self.graph, self.params
+        parts = [graph.clone(cell, (self.call, "fwd/units")) for _ in UNITS]
+        units = concat([part.expand([0]) for part in parts])
+        prog.add(
+            Copy(total.reshape([cell.dim(0), len(UNITS), cell.dim(1)]).dimShuffle([1, 0, 2]), units, False, self.call)
+        )
+        popops.addInPlace(graph, units, self.biases.expand([1]), prog, (self.call, "fwd/biases"))
+        forget, take, candidate, give = (parts[params.cellOrder.index(unit)] for unit in UNITS)
         gates = concat([forget, take, give])
         nonLinearityInPlace(graph, params.recurrentActivation, gates, prog, (self.call, "fwd/gates"))
         nonLinearityInPlace(graph, params.activation, candidate, prog, (self.call, "fwd/candidate"))
-        after = popops.mul(graph, forget, cell, prog, (self.call, "fwd/forget"))
-        new = popops.mul(graph, take, candidate, prog, (self.call, "fwd/input"))
+        kept_and_new = concat([forget, take]), concat([cell, candidate])
+        products = popops.mul(graph, *kept_and_new, prog, (self.call, "fwd/forget"))
+        after, new = products.slice(0, cell.dim(0), 0), products.slice(cell.dim(0), 2 * cell.dim(0), 0)
         popops.addInPlace(graph, after, new, prog, (self.call, "fwd/cell"))
         active = nonLinearity(graph, params.activation, after, prog, (self.call, "fwd/activation"))
         out = popops.mul(graph, give, active, prog, (self.call, "fwd/output"))

@@ -18,7 +18,7 @@ from simulator.graph.program import Copy, Repeat, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.poplin.planning.cache import PlanningCache
-from simulator.poplibs.poplin.products.matmul import matMul
+from simulator.poplibs.poplin.products.matmul import matMul, matMulAcc
 from simulator.poplibs.poplin.products.operands import (
     createMatMulInputLHS,
     createMatMulInputRHS,
@@ -109,6 +109,11 @@ class RecurrentProducts:
         options = self._options.of_pass(kind) if kind else self._options.forward()
         return matMul(self.graph, left, right, prog, self.type, (self.call, name), options, self._cache)
 
+    def accumulate(self, total: Tensor, left: Tensor, right: Tensor, name: str, prog: Sequence) -> None:
+        """total += the product of two matrices, a gradient of weights."""
+        options = self._options.of_pass("TRAINING_WU")
+        matMulAcc(self.graph, total, 1.0, left, right, prog, (self.call, name), options, self._cache)
+
     def arrange(self, right: Tensor, rows: int, name: str, prog: Sequence) -> Tensor:
         """A right operand of the backward pass in the layout that its product with a left operand of `rows` rows reads,
         so that the steps of a loop need not rearrange it."""
@@ -192,12 +197,22 @@ def at_step(graph: Graph, sequence: Tensor, counter: Tensor, prog: Sequence, cal
 
 
 def put_step(
-    graph: Graph, sequence: Tensor | None, value: Tensor, counter: Tensor, steps: int, prog: Sequence, call: DebugInfo
+    graph: Graph,
+    sequence: Tensor | None,
+    value: Tensor,
+    counter: Tensor,
+    steps: int,
+    prog: Sequence,
+    call: DebugInfo,
+    in_place: bool = False,
 ) -> Tensor:
     """Write a value into a sequence at the counter's index; returns the sequence, a new one where none is given. Each
     step of a new one is spread evenly over the tiles, so that a tile's part of all steps is one run of memory and an
-    update moves one step (as PopLibs' `createOutputTensor` of popnn/Rnn.hpp)."""
+    update moves one step (as PopLibs' `createOutputTensor` of popnn/Rnn.hpp). `in_place`: values are spread so already,
+    and each step lies where they do."""
     one = value.expand([0])
+    if sequence is None and in_place:
+        sequence = popops.createSliceableTensorFromSlice(graph, one, [0], [steps], (call, "sequence"))
     if sequence is None:
         shape = [steps, *value.shape()]
         sequence = popops.createSliceableTensor(graph, value.elementType(), shape, [0], [1], 0, (call, "sequence"))

@@ -10,9 +10,11 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import Type
-from simulator.graph.program import Copy, Sequence
+from simulator.graph.debug_context import DebugInfo
+from simulator.graph.program import Copy, Program, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.library_calls import Parameter, match, operation
+from simulator.poplibs.poplin.convolutions.turned_weights import turned_on_tiles
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poplin.products.matmul import AFTER_PROGRAM
@@ -121,9 +123,14 @@ def _arranged(
     plan = look_up_product_plan(graph.getTarget(), (type_, out_type), a, b, given["options"], given["cache"])
     call = operation(graph, given["debugContext"], "poplin", api, aShape=aShape, B=given_b)
     made = build.create_operand(graph, plan, type_, False, call)
-    made = made.squeeze([0]) if rank == 2 else made
-    prog.add(Copy(given_b, made, False, call))
-    return made
+    prog.add(_copied(graph, given_b.reshape(b), made, call))
+    return made.squeeze([0]) if rank == 2 else made
+
+
+def _copied(graph: Graph, source: Tensor, target: Tensor, call: DebugInfo) -> Program:
+    """A program that copies [g, k, n]; tiles transpose blocks of it first where that saves runs to exchange."""
+    turned = turned_on_tiles(graph, source.expand([3]), target.expand([3]), call)
+    return turned or Copy(source, target, False, call)
 
 
 def _grouped(api: str, rank: int, aShape: list[int], bShape: list[int]) -> tuple[list[int], list[int]]:
