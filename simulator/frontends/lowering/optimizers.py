@@ -1,7 +1,9 @@
 """The update step: one rule per kind of optimizer, built from the description of its parameter groups.
 
-States ("Accl1___w", "Accl2___w", "Step") stay on the device. Values that may change are scalars which optimizerFromHost
-fills; constants are compiled into the expressions. The formulas are those of `simulator.frontends.optimizer.Rule`.
+States ("Accl1___w", "Accl2___w", "Step") stay on the device, under PopART's names (tensornames.hpp): the velocity of
+SGD is "Accl___w" where it is the accumulator too; an accumulator apart is "Accum___w". Values that may change are
+scalars which optimizerFromHost fills; constants are compiled into the expressions. The formulas are those of
+`simulator.frontends.optimizer.Rule`.
 """
 
 from __future__ import annotations
@@ -258,7 +260,8 @@ def _sgd(step: _Step, name: str, prefix: str, weight: Tensor, slope: Tensor) -> 
             )
         step.subtract(weight, kept, rate, f"{name}/SGD0VarUpdate")
         return
-    velocity = step.state(f"Accl___{name}", weight, step.optimizer.first_state_type)
+    prefix_of_state = "Accl" if step.optimizer.combined_accumulator else "Accl1"
+    velocity = step.state(f"{prefix_of_state}___{name}", weight, step.optimizer.first_state_type)
     step.assign(
         lambda v, g, m, s, *t: _damped(v * m, g * s, t),
         [velocity, slope, momentum, scaling, *_damping(step, prefix)],

@@ -249,7 +249,7 @@ class ModuleLowering:
 
     def _accumulated(self, weight: Weight, slope: Tensor, before: programs.Sequence) -> Tensor:
         """The sum of a weight's gradients over the micro-batches of a step."""
-        spot, name = self.execution.slope_spot(self.tape.homes[weight.value.number]), f"Accl___{weight.name}"
+        spot, name = self.execution.slope_spot(self.tape.homes[weight.value.number]), f"Accum___{weight.name}"
         graph = self.execution.graph(spot)
         like, chosen = self.tape.tensor(weight.value), self.settings.accumulator_type
         assert self.update is not None

@@ -58,7 +58,7 @@ def test_updates_and_transfers_are_operations() -> None:
     assert owner(lowered, "h2d_x") == "inputs/x/HostLoad"
     assert owner(lowered, "h2d_first.weight") == "weightsFromHost/HostLoad"
     assert owner(lowered, "d2h_first.weight") == "weightsToHost/HostStore"
-    assert owner(lowered, "Accl___first.weight") == "first/weight/Accumulate"
+    assert owner(lowered, "Accum___first.weight") == "first/weight/Accumulate"
 
 
 def test_pieces_of_an_operator_are_named_after_it() -> None:

@@ -86,6 +86,12 @@ between steps, goes to the device before the next run, and so do the rates of it
 uninterrupted one ([tests](../tests/frontends/poptorch/training/test_optimizer_states.py)). States that are missing stay
 as they are, with a line. All weights count their steps together.
 
+In reports the accumulator of gradients is `Accum___fc.weight`, a velocity `Accl1___fc.weight`, or `Accl___fc.weight`
+where it is the accumulator too (`use_combined_accum`), and Adam's moments are `Accl1___` and `Accl2___`. Each takes 4
+bytes for each element of the weight, 2 where its type (`accum_type`, `velocity_accum_type`,
+`first_order_momentum_accum_type`, `second_order_momentum_accum_type`) is float16
+([tests](../tests/frontends/poptorch/training/test_accumulation_types.py)).
+
 ## Gradients
 
 Forward is traced once, with autograd on; gradients are those of eager torch, or one sentence refuses the construct

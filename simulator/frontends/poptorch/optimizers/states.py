@@ -24,7 +24,7 @@ DeviceStates = Mapping[str, Any]
 _MOMENTS = {"Accl1": "exp_avg", "Accl2": "exp_avg_sq"}
 #: prefix of a state on the device -> its name in torch.optim
 _OF_TORCH: Mapping[Rule, Mapping[str, str]] = {
-    Rule.SGD: {"Accl": "momentum_buffer"},
+    Rule.SGD: {"Accl": "momentum_buffer", "Accl1": "momentum_buffer"},  # combined with the accumulator, or apart
     Rule.ADAM: _MOMENTS,
     Rule.ADAMW: _MOMENTS,
     Rule.LAMB: _MOMENTS,
@@ -201,8 +201,6 @@ def _popart_names(states: DeviceStates, described: Optimizer) -> Iterator[tuple[
             for group in described.groups:
                 yield from ((name, f"Step___{_MODULE}{one}") for one in group.parameters)
             continue
-        if prefix == "Accl" and not described.combined_accumulator:
-            prefix = "Accl1"
         yield name, f"{prefix}___{_MODULE}{weight}"
 
 
