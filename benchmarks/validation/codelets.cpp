@@ -83,3 +83,61 @@ class Blur : public Vertex {
     return true;
   }
 };
+
+// A mean of 1 / (1 + x^2) over the trips of one worker of each tile, as a public benchmark of pi integrates.
+class Pi : public Vertex {
+ public:
+  Output<Vector<float>> out;
+  const unsigned n;
+  const float slice;
+
+  bool compute() {
+    float sum = 0;
+    for (unsigned i = 0; i < n; ++i) {
+      const float x = (i - 0.5f) * slice;
+      sum += 4.0f / (1.0f + x * x);
+    }
+    out[0] = sum;
+    return true;
+  }
+};
+
+// Vectors of four floats times one 4 x 4 matrix: 16 multiplications and 12 additions for each.
+class Transform : public MultiVertex {
+ public:
+  Input<Vector<float>> matrix;
+  InOut<Vector<float>> vectors;
+
+  bool compute(unsigned worker) {
+    for (unsigned v = 4 * worker; v < vectors.size(); v += 4 * MultiVertex::numWorkers()) {
+      const float x = vectors[v], y = vectors[v + 1], z = vectors[v + 2], w = vectors[v + 3];
+      for (unsigned i = 0; i < 4; ++i)
+        vectors[v + i] = matrix[4 * i] * x + matrix[4 * i + 1] * y + matrix[4 * i + 2] * z + matrix[4 * i + 3] * w;
+    }
+    return true;
+  }
+};
+
+// The same with pairs of floats.
+class TransformPairs : public MultiVertex {
+ public:
+  Input<Vector<float, VectorLayout::SPAN, 8>> matrix;
+  InOut<Vector<float, VectorLayout::SPAN, 8>> vectors;
+
+  bool compute(unsigned worker) {
+    const float2 *m = reinterpret_cast<const float2 *>(&matrix[0]);
+    const float2 *from = reinterpret_cast<const float2 *>(&vectors[4 * worker]);
+    float *to = &vectors[4 * worker];
+    const float *end = &vectors[0] + vectors.size();
+    while (to < end) {
+      const float2 xy = from[0], zw = from[1];
+      for (unsigned i = 0; i < 4; ++i) {
+        const float2 sums = m[2 * i] * xy + m[2 * i + 1] * zw;
+        to[i] = sums[0] + sums[1];
+      }
+      from += 2 * MultiVertex::numWorkers();
+      to += 4 * MultiVertex::numWorkers();
+    }
+    return true;
+  }
+};

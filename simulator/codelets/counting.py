@@ -68,7 +68,8 @@ class CountedArray(np.ndarray[Any, Any]):
             _read(counter, inputs[:1])
             operation = _operation(ufunc, plain[:1])
             counter.add(operation, np.size(plain[0]))
-            counter.add(IN_BUNDLE if operation in BESIDE_BRANCH else "trip", np.size(plain[0]))
+            counter.add("trip", np.size(plain[0]))
+            counter.add(IN_BUNDLE, np.size(plain[0]) if operation in BESIDE_BRANCH else 0)
         else:
             raise NotCountableError(f"uses numpy.{ufunc.__name__}.{method}")
         if outs is not None:
@@ -207,7 +208,8 @@ def count_products(counter: Counter, products: int, dtype: np.dtype[Any]) -> Non
     counter.add("load", 2 * products)
     counter.add("float multiply" if floating else "integer multiply", products)
     counter.add("float add" if floating else "integer", products)
-    counter.add(IN_BUNDLE if floating else "trip", products)
+    counter.add("trip", products)
+    counter.add(IN_BUNDLE, products if floating else 0)
 
 
 def _operation(ufunc: np.ufunc, plain: list[Any]) -> str:

@@ -24,8 +24,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-#: the trip of a loop that ends with an operation of `BESIDE_BRANCH`
-IN_BUNDLE = "trip in a bundle"
+#: two operations that are issued together: a slot less
+IN_BUNDLE = "in a bundle"
+#: what a trip of a loop is issued with
 BESIDE_BRANCH = ("float add", "float multiply")
 #: Of assembly: an instruction, a bundle of two, a slot beyond the first, a floating-point operation in one of them.
 INSTRUCTION, BUNDLE = "instruction", "bundle"
@@ -37,7 +38,7 @@ SLOTS: dict[str, float] = {
     "store": 1.0,
     "store half": 3.0,
     "trip": 1.0,
-    IN_BUNDLE: 0.0,
+    IN_BUNDLE: -1.0,
     "branch": 1.0,
     "integer": 1.0,
     "integer multiply": 1.0,
@@ -81,7 +82,7 @@ FLOPS: dict[str, int] = {
 #: Instructions of the operations that are not one: a half is stored by a load, a put into the word and a store. Tiles
 #: have an instruction for division, roots, exponential, logarithm and tanh, and call a function for the others of
 #: `CALLS`, whose own code is not known.
-INSTRUCTIONS: dict[str, int] = {"store half": 3, BUNDLE: 2, FURTHER_SLOT: 0, BUNDLED_FLOP: 0}
+INSTRUCTIONS: dict[str, int] = {"store half": 3, BUNDLE: 2, FURTHER_SLOT: 0, BUNDLED_FLOP: 0, IN_BUNDLE: 0}
 CALLS = (
     "integer division",
     "integer remainder",

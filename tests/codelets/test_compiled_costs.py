@@ -12,7 +12,8 @@ from graphs import Bench, model
 from benchmarks.validation import codelets
 from benchmarks.validation.explanations import EXPLAINED
 from simulator.codelets.compiled import counted_costs
-from simulator.codelets.compiled.assembly import instrumented, operations
+from simulator.codelets.compiled.assembly import instrumented
+from simulator.codelets.compiled.tile_operations import operations
 from simulator.codelets.count_run import ENTRY
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, CodeletFileType, Graph
 from simulator.programming.estimates import elements_of

@@ -27,6 +27,7 @@ from simulator.poplar import (
 )
 from simulator.poplar.program import Copy, Execute, Repeat, RepeatWhileTrue, Sequence
 from simulator.poplibs import popops
+from simulator.runtime.clock import step_counts
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="blocks are counted on x86-64 only")
 
@@ -214,6 +215,27 @@ def test_trips_of_a_loop_with_changing_data(hardware) -> None:
         engine.run(0)
         cycles = [tiles[0] for tiles in step_cycles(engine)]
     assert np.diff(cycles).tolist() == [TRIP * 2 * 3**i for i in range(4)]
+
+
+def test_arrays_of_a_long_run_are_bounded(hardware, monkeypatch) -> None:
+    """Beyond the bytes that a run may keep, its length is the same, and no array of all tiles is added."""
+    bench = bench_on(hardware, "Trips", [1, 40], [0, 1])
+    n, out = bench._names["n"], bench._names["out"]
+    program = Repeat(6, Sequence([Execute(bench.cs), Copy(out, n)]))
+    with bench.engine(program, RECORDED) as engine:
+        engine.run(0)
+        unbounded = engine.core.recorder.records[-1].cycles
+    tiles = hardware.getTarget().getNumTiles()
+    monkeypatch.setattr(step_counts, "_MAX_BYTES", 2 * 4 * tiles)
+    with bench.engine(program, RECORDED) as engine:
+        engine.run(0)
+        assert engine.core.recorder.records[-1].cycles == unbounded
+        arrays = engine.core._counts._arrays
+        assert len(arrays) == 6
+        assert sum(array.nbytes for array in arrays if array.strides != (0,)) == 2 * 4 * tiles
+        engine.writeTensor("n in", np.array([1, 40], np.int32))
+        engine.run(0)  # begins without the arrays of the run before
+        assert engine.core.recorder.records[-1].cycles == unbounded
 
 
 def test_trips_of_a_loop_with_constant_data_count_together(hardware) -> None:

@@ -62,6 +62,10 @@ class Feature : public Vertex {
             4,
             0x30D06,
         ),
+        ("setzi $m0, 0x40302\nsort8x8lo $m1, $m0, %[count]\nadd %[count], $m1, 0", 3, 0xA0402),
+        ("setzi $m0, 0x40302\nsort8x8hi $m1, $m0, %[count]\nadd %[count], $m1, 0", 3, 0x3),
+        ("setzi $m0, 0x40302\nsort8 $m1, $m0\nswap8 %[count], $m1", 3, 0x3000204),
+        ("setzi $m0, 0x40302\nroll16 %[count], $m0, %[count]", 2, 0xA0004),
         ("and $m0, %[count], 6\nshl $m0, $m0, 4\nxor %[count], $m0, 1", 3, 33),
         ("setzi $m0, 0x80000000\nshrs $m1, $m0, 31\nadd %[count], $m1, 0", 3, 2**32 - 1),
     ],
@@ -81,6 +85,10 @@ class Feature : public Vertex {
         "a parameter that ends within a word",
         "halves",
         "bytes",
+        "even bytes",
+        "odd bytes",
+        "bytes of a word",
+        "the middle of two words",
         "bits",
         "sign",
     ],
@@ -92,6 +100,75 @@ def test_a_bundle_is_an_issue_slot(device: Any, assembly: str, slots: int, count
     bench.graph.setPerfEstimate(vertex, 100)
     [out] = bench.run(["y"])
     assert (out[0] / 6, out[1]) == (slots, count)
+
+
+#: A slim convolution: eight rows of weights, and four halves of input for each step.
+SLIM = """
+#include <poplar/Vertex.hpp>
+#include <ipu_builtins.h>
+using namespace poplar;
+class Weights : public SupervisorVertex {
+ public:
+  Input<Vector<half, VectorLayout::SPAN, 16>> weights;
+  bool compute() __attribute__((target("supervisor"))) {
+    __builtin_ipu_put((unsigned)&weights[0], 80);
+    for (unsigned m = 0; m < 8; ++m) __builtin_ipu_ld64putcs(4 * m + SET);
+    return true;
+  }
+};
+class Slim : public Vertex {
+ public:
+  Input<Vector<half, VectorLayout::SPAN, 16>> x;
+  Input<Vector<half, VectorLayout::SPAN, 16>> partials;
+  Output<Vector<half, VectorLayout::SPAN, 16>> y;
+  bool compute() {
+    for (unsigned i = 0; i < y.size() / 2; ++i) {
+      const half4 input = *reinterpret_cast<const half4 *>(&x[4 * i]);
+      const half2 partial = *reinterpret_cast<const half2 *>(&partials[2 * i]);
+      half2 result;
+      asm volatile("f16v4hihoslic %[out], %[in], %[sum], %[flags]"
+                   : [out] "=r"(result) : [in] "r"(input), [sum] "r"(partial), [flags] "i"(FLAGS));
+      *reinterpret_cast<half2 *>(&y[2 * i]) = result;
+    }
+    return true;
+  }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "blocks"), [("TSLIC_F16V4_1x4_W0", 4), ("TSLIC_F16V4_1x4_W1", 4), ("TSLIC_F16V4_1x3_W0", 3)]
+)
+def test_slim_convolutions_pass_sums_through_the_accumulators(device: Any, flags: str, blocks: int) -> None:
+    """As the published table of f16v4hihoslic: a sum begins with its partial, meets the weights of the last accumulator
+    first, and comes out behind the first one."""
+    rng = np.random.default_rng(5)
+    steps = 10
+    weights, x, partials = (rng.integers(-3, 4, shape) for shape in ((8, 4), (steps, 4), (steps, 2)))
+    bench = Bench(2, device)
+    source = SLIM.replace("FLAGS", flags).replace("SET", flags[-1])
+    bench.graph.addCodelets(io.StringIO(source), "--ipu-path=only")
+    loading = bench.vertex("Weights", {"weights": bench.tensor("w", HALF, weights.ravel())})
+    fields = {
+        "x": bench.tensor("x", HALF, x.ravel()),
+        "partials": bench.tensor("partials", HALF, partials.ravel()),
+        "y": bench.tensor("y", HALF, np.zeros(2 * steps)),
+    }
+    first, bench.cs = bench.cs, bench.graph.addComputeSet("slim")
+    slim = bench.vertex("Slim", fields)
+    for vertex in (loading, slim):
+        bench.graph.setPerfEstimate(vertex, 100)
+    with bench.engine(Sequence([Execute(first), Execute(bench.cs)])) as engine:
+        engine.run(0)
+        y = bench.read(engine, "y").reshape(steps, 2)
+    assert (y[0] == 0).all()
+    for step in range(blocks, steps):
+        for channel in range(2):
+            begin = step - blocks
+            sum_ = partials[begin, channel]
+            for k in range(blocks):
+                sum_ += weights[2 * (blocks - 1 - k) + channel] @ x[begin + k]
+            assert y[step, channel] == sum_
 
 
 #: Weights of 8 or 16 rows, and rounds of phases over groups of inputs; each round gives the results of the one before.

@@ -14,21 +14,38 @@ from __future__ import annotations
 import functools
 import json
 import platform
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator.codelets.compiled.assembly import TABLE_FUNCTIONS, FunctionCode, functions, untranslated_functions
+from simulator.codelets.compiled.assembly import CODE, DIRECTIVE, JUMP, LABEL, instrumented
 from simulator.codelets.compiled.counted_objects import counted_name, is_translated, plain_assembly
 from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached_description
 from simulator.codelets.compiled.linking import Program
 from simulator.codelets.compiled.source import CompilationFailed
+from simulator.codelets.compiled.tile_operations import TABLE_FUNCTIONS, kept_operands, operations
 from simulator.codelets.compiled.unit import Unit, code_symbol
 from simulator.codelets.count_run import ENTRY
 from simulator.graph.vertices import CompiledClass
 from simulator.machine.code_bytes import INSTRUCTION_BYTES
 from simulator.machine.instructions import CALLS, OperationCounts
 from simulator.machine.vertex_code import VertexCode, unknown_code
+
+_FUNCTION = re.compile(r"\s*\.type\s+([^,\s]+),\s*[@%]function")
+_SYMBOL = re.compile(r"(?<![%\w.])[A-Za-z_][\w.$]*")
+_ANY_INSTRUCTION = re.compile(r"\s+[a-z][\w.]*(.*)")
+
+
+@dataclass(frozen=True)
+class FunctionCode:
+    """A function's code. `operations`: those of all its blocks, each once, by the names of the instruction table.
+    `uses`: functions that it calls, jumps to or takes the address of."""
+
+    operations: dict[str, int]
+    uses: tuple[str, ...]
 
 
 def counted_code(program: Callable[[Mapping[str, str]], Program], class_: CompiledClass) -> VertexCode:
@@ -90,3 +107,56 @@ def _describe(unit: Unit, path: Path) -> None:
     read = functions if is_translated() else untranslated_functions
     found = read(plain_assembly(unit.source, unit.code_text(), path))
     path.write_text(json.dumps({name: {"operations": one.operations, "uses": one.uses} for name, one in found.items()}))
+
+
+def functions(assembly: str) -> dict[str, FunctionCode]:
+    """The functions of an assembly text by their symbols."""
+    texts = _texts(assembly)
+    return {name: _function(name, "\n".join(text), set(texts)) for name, text in texts.items()}
+
+
+def untranslated_functions(assembly: str) -> dict[str, FunctionCode]:
+    """The functions of an assembly text of any processor, each instruction an integer one of a tile."""
+    return {name: _untranslated(name, text) for name, text in _texts(assembly).items()}
+
+
+def _texts(assembly: str) -> dict[str, list[str]]:
+    """The lines of each function."""
+    names = {found[1] for line in assembly.splitlines() if (found := _FUNCTION.match(line))}
+    texts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in assembly.splitlines():
+        label = LABEL.match(line)
+        if label and label[1] in names:
+            lines = texts.setdefault(label[1], [])
+        lines.append(line)
+    return texts
+
+
+def _untranslated(name: str, text: list[str]) -> FunctionCode:
+    """`uses` has every name in an operand; those that are no functions, such as registers, are in no table."""
+    count, used = 0, set[str]()
+    code = True
+    for line in text:
+        directive = DIRECTIVE.match(line)
+        if directive and directive[1] in ("text", "section", "data", "bss"):
+            code = bool(CODE.match(line))
+        elif code and not directive and (found := _ANY_INSTRUCTION.match(line)):
+            count += 1
+            used |= set(_SYMBOL.findall(found[1]))
+    return FunctionCode({"integer": count}, tuple(sorted(used - {name})))
+
+
+def _function(name: str, text: str, names: set[str]) -> FunctionCode:
+    counts: Counter[str] = Counter()
+    used: set[str] = set()
+    called: set[str] = set()
+    for block in instrumented(text, "")[1]:
+        counts.update(operations(block))
+        counts["load"] += len(kept_operands(block))  # they are loaded before the loop
+        for mnemonic, operands, _ in block.instructions:
+            symbols = {symbol for operand in operands for symbol in _SYMBOL.findall(operand)}
+            used |= symbols & names - {name}
+            if mnemonic.startswith("call") or JUMP.fullmatch(mnemonic):
+                called |= {operand.split("@")[0] for operand in operands if _SYMBOL.match(operand)}
+    return FunctionCode(dict(+counts), tuple(sorted(used | called - {name})))

@@ -18,11 +18,13 @@ from typing import Any, ClassVar, TypeVar
 
 from simulator.base.errors import link_error
 from simulator.codelets.compiled import slot_counting
-from simulator.codelets.compiled.assembly import instrumented, operations
+from simulator.codelets.compiled.assembly import instrumented
 from simulator.codelets.compiled.cycle_counter import reads_counter, with_begins
 from simulator.codelets.compiled.host_compiler import DamagedCacheError, cached, cached_description, compiler
 from simulator.codelets.compiled.linking import Program, linked
 from simulator.codelets.compiled.source import CompilationFailed, Preprocessed
+from simulator.codelets.compiled.source_places import DUMP, with_notes
+from simulator.codelets.compiled.tile_operations import operations
 from simulator.codelets.compiled.unit import Unit, compile_text
 from simulator.codelets.counted_functions import NotCountableError
 
@@ -30,11 +32,15 @@ from simulator.codelets.counted_functions import NotCountableError
 _BEFORE = {"c++": ("-std=c++17", "-O2"), "c": ("-std=gnu11", "-O2")}
 _AFTER = (
     "-S",
-    "-g0",
+    "-g1",
     "-fno-tree-vectorize",
     "-fno-tree-slp-vectorize",
     "-fno-tree-loop-distribute-patterns",
     "-fno-unroll-loops",
+    "-fpeel-loops",
+    "--param=max-peel-times=0",
+    "-fno-schedule-insns",
+    "-fno-schedule-insns2",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-asynchronous-unwind-tables",
@@ -42,7 +48,7 @@ _AFTER = (
 )
 _AFTER_ON_X86 = ("-fcf-protection=none", "-mno-red-zone")
 #: Part of the names of cached files; goes up when `operations` counts otherwise.
-RULES = 5
+RULES = 6
 
 
 @dataclass(frozen=True)
@@ -165,10 +171,11 @@ def _read(description: Any) -> tuple[str, list[dict[str, int]]]:
 def plain_assembly(source: Preprocessed, text: str, beside: Path, flags: Sequence[str] = ()) -> str:
     """The assembly of a text of this source, an instruction for an operation. `beside`: a file in a scratch folder;
     `flags`: further ones."""
-    made = beside.with_suffix(".s")
+    made, dump = beside.with_suffix(".s"), beside.with_suffix(".dump")
     after = (*_AFTER, *flags, *(_AFTER_ON_X86 if is_translated() else ()), *(("-mf16c",) if _converts_halves() else ()))
-    compile_text(source, text, made, _BEFORE[source.language], after)
-    return made.read_text()
+    compile_text(source, text, made, _BEFORE[source.language], (*after, DUMP.format(dump)))
+    places = dump.read_text(errors="surrogateescape") if dump.exists() else ""
+    return with_notes(made.read_text(), places, text)
 
 
 def is_translated() -> bool:

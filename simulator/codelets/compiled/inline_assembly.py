@@ -37,6 +37,8 @@ _READ_REGISTERS = {
     "$COUNT_U": "static_cast<int>(popvision_ipu_get_scount_u())",
 }
 _WRITTEN_REGISTERS = {"$FP_CLR": "tile::CLEAR", "$TAS": "tile::SCALE"}
+#: Numbers that an operand may be, by its letter.
+_NUMBERS = {"G": (0, 1), "T": (3,)}
 _BYTES, _BUNDLE_BYTES = 4, 8
 #: What expressions in operands are made of.
 _TOKEN = re.compile(r"%\[\w+\]|%\d+|[.\w$]+|<<|>>|[-+*/()|&^~]|\s+")
@@ -338,10 +340,11 @@ class _Body:
             return self._label(written, k), ""
         if kind == "C":
             return (_READ_REGISTERS | _WRITTEN_REGISTERS)[written], ""
-        if kind == "Z":
-            if self._number_of(written, k) != 0:
+        if kind in _NUMBERS:
+            number = self._number_of(written, k)
+            if number not in _NUMBERS[kind]:
                 raise ValueError(written)
-            return "0", ""
+            return str(number), ""
         if kind in "PQ":
             if not written.endswith("+="):
                 raise ValueError(written)

@@ -15,7 +15,7 @@ from simulator.machine.instructions import SLOTS
 
 #: Letters of operands: a word (register of either file, or a number to read), n words of the arithmetic file (1, 2, 4),
 #: an address that steps (`$m2+=`), a pack of three addresses that step, a number, a label, a register by its name,
-#: a pack to be made, and a number that must be 0.
+#: a pack to be made, which accumulators (0 or 1), and the rounding towards zero.
 OPERANDS = {
     "W": "word",
     "1": "word of the arithmetic file",
@@ -27,7 +27,8 @@ OPERANDS = {
     "L": "label",
     "C": "name",
     "K": "pack",
-    "Z": "0",
+    "G": "accumulators",
+    "T": "3",
 }
 
 
@@ -83,6 +84,9 @@ def _memory() -> Iterator[Instruction]:
 _SHUFFLES = {
     "sort4x16lo": "(@1 & 0xffff) | tile::left(@2, 16)",
     "sort4x16hi": "tile::right(@1, 16) | (@2 & 0xffff0000)",
+    "roll16": "tile::right(@1, 16) | tile::left(@2, 16)",
+    "sort8x8lo": "tile::even_bytes(@1, @2)",
+    "sort8x8hi": "tile::even_bytes(tile::right(@1, 8), tile::right(@2, 8))",
     "shuf8x8lo": "tile::mixed(@1, @2)",
     "shuf8x8hi": "tile::mixed(@1 >> 16, @2 >> 16)",
 }
@@ -119,8 +123,14 @@ def _words() -> Iterator[Instruction]:
     for name, value in _SHUFFLES.items():
         yield Instruction(name, "WWW", f"@0w = static_cast<int>({value});", family)
     yield Instruction("swap16", "WW", "@0w = static_cast<int>(tile::left(@1, 16) | tile::right(@1, 16));", family)
+    yield Instruction("sort8", "WW", "@0w = static_cast<int>(tile::even_bytes(@1, @1 >> 8));", family)
+    yield Instruction("swap8", "WW", "@0w = static_cast<int>(tile::swapped_bytes(@1));", family)
+    yield Instruction("atom", "W1", "@0w = static_cast<int>((@1)[0]);", family)
+    for name, (low, high) in {"sort4x32lo": (0, 0), "sort4x32hi": (1, 1), "roll32": (1, 0)}.items():
+        code = f"const unsigned low = @1[{low}], high = @2[{high}]; @0w[0] = low; @0w[1] = high;"
+        yield Instruction(name, "222", code, family)
     yield Instruction("zero", "2", "@0w[0] = @0w[1] = 0;", family)
-    for name, operator in {"and64": "&", "or64": "|", "xor64": "^"}.items():
+    for name, operator in {"and64": "&", "andc64": "& ~", "or64": "|", "xor64": "^"}.items():
         code = (
             f"const unsigned low = @1[0] {operator} @2[0], high = @1[1] {operator} @2[1]; @0w[0] = low; @0w[1] = high;"
         )
@@ -211,11 +221,27 @@ def _conversions() -> Iterator[Instruction]:
         "f16v2tof32": ("2", "1", "half, 2, float"),
         "f32fromi32": ("1", "1", "int, 1, float"),
         "f32fromui32": ("1", "1", "unsigned, 1, float"),
+        "f32toi32": ("1", "1", "float, 1, int"),
+        "f32toui32": ("1", "1", "float, 1, unsigned"),
     }
     for name, (to, of, types) in kinds.items():
         yield Instruction(name, to + of, f"tile::convert<{types}>(@0w, @1);", "conversions")
     for name, to, of, n in (("f16v2sum", "1", "1", 1), ("f16v4sum", "2", "2", 2)):
         yield Instruction(name, to + of, f"tile::sum_pairs<{n}>(@0w, @1);", "arithmetic", flops=n)
+    whole = "tile::one<float, 1>(@0w, @1, [](float x) { return __builtin_truncf(x); });"
+    yield Instruction("f32int", "11T", whole, "conversions", flops=1)
+    for name, to, of, n in (("f16v2maxc", "1", "1", 1), ("f16v4maxc", "1", "2", 2)):
+        yield Instruction(name, to + of, f"tile::larger_of_pairs<{n}>(@0w, @1);", "arithmetic", flops=n)
+    limits = (
+        ("f32", "float, 1", "112"),
+        ("f32v2", "float, 2", "222"),
+        ("f16v2", "half, 2", "111"),
+        ("f16v4", "half, 4", "221"),
+    )
+    for prefix, types, operands in limits:
+        yield Instruction(f"{prefix}clamp", operands, f"tile::clamp<{types}>(@0w, @1, @2);", "arithmetic", flops=1)
+    for name, types in (("f32v2rmask", "float, 2"), ("f16v4rmask", "half, 4")):
+        yield Instruction(name, "221", f"tile::masked<{types}>(@0w, @1, @2);", "random numbers")
     yield Instruction("urand32", "W", "@0w = static_cast<int>(popvision_random() >> 32);", "random numbers")
 
 
@@ -224,10 +250,17 @@ def _accumulators() -> Iterator[Instruction]:
     yield Instruction("f32v2mac", "22", "tile::multiply_accumulate(@0, @1);", family, flops=4)
     yield Instruction("f16v2cmac", "11", "tile::products_of_halves<2>(@0, @1);", family, flops=4)
     yield Instruction("f16v4cmac", "22", "tile::products_of_halves<4>(@0, @1);", family, flops=8)
-    yield Instruction("f32v4acc", "4", "tile::accumulate(@0);", family, flops=4)
+    yield Instruction("f32v4acc", "4", "tile::accumulate<float, 4>(@0, false);", family, flops=4)
+    yield Instruction("f32v4sqacc", "4", "tile::accumulate<float, 4>(@0, true);", family, flops=8)
+    yield Instruction("f16v8acc", "4", "tile::accumulate<half, 8>(@0, false);", family, flops=8)
+    yield Instruction("f16v8sqacc", "4", "tile::accumulate<half, 8>(@0, true);", family, flops=16)
     yield Instruction("f32v2aop", "22I", "tile::outer_product(@0, @1);", family, flops=8)
     yield Instruction("f32v2axpy", "222", "tile::scaled_sum(@0w, @1, @2);", family, flops=4)
-    yield Instruction("f32v2gina", "22Z", "tile::shift_accumulators(@0w, @1);", family)
+    yield Instruction("f32v2gina", "22G", "tile::shift_accumulators<float>(@0w, @1, @2);", family)
+    yield Instruction("f16v2gina", "11G", "tile::shift_accumulators<half>(@0w, @1, @2);", family)
+    yield Instruction(
+        "f16v4hihoslic", "121I", "tile::slim_convolution(@0w, @1, @2, @3);", "slim convolutions", flops=64
+    )
     products = (
         ("f32sisoamp", "212I", "float, 1, float, 2, 8", 16),
         ("f16v4sisoamp", "222I", "half, 4, float, 2, 4", 64),

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 
-from simulator.codelets.compiled.assembly import Block, operations, split_blocks, with_counters, with_lines
+from simulator.codelets.compiled.assembly import Block, split_blocks, with_counters, with_lines
+from simulator.codelets.compiled.tile_operations import operations
 from simulator.machine.instructions import parts_of_slots
 
 #: Keeps the register of the slots free; runner.c has it as a global variable.
@@ -69,7 +70,7 @@ def slot_counting(assembly: str, priced: str, key: str = "") -> tuple[str, list[
 
 def _end(block: Block) -> tuple[str, bool, bool]:
     """How a block ends: its jump, and whether that is the end of a loop."""
-    name = block.instructions[-1][0] if block.instructions else ""
+    name = block.instructions[-1].name if block.instructions else ""
     return name if name.startswith("j") or name == "ret" else "", block.back, block.whole
 
 

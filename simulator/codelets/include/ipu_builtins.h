@@ -66,6 +66,8 @@ static inline unsigned __builtin_ipu_bitrev8(unsigned x) {
 static inline unsigned __builtin_ipu_swap8(unsigned x) { return (x >> 8 & 0x00ff00ffu) | (x & 0x00ff00ffu) << 8; }
 
 #ifdef __cplusplus
+/* The begin of an instruction as a function of its own, of some slots and floating-point operations. */
+#define POPVISION_MARK(SLOTS, FLOPS) __asm__ volatile("# popvision bundle 1 %c0 %c1" ::"i"(SLOTS), "i"(FLOPS))
 #include <poplar/VectorTypes.hpp>
 #include <type_traits>
 
@@ -148,10 +150,13 @@ struct Words {
   }
 };
 }  // namespace popvision
-POPVISION_INSTRUCTION(float2, gina, (float2 value), 0)
+template <class T, int odd>
+__attribute__((noinline)) static T popvision_assembly_gina(T value) {
+  POPVISION_MARK(1, 0);
+  using Element = std::remove_reference_t<decltype(value[0])>;
   popvision::Words before;
-  popvision::tile::shift_accumulators(before.words, popvision::Words(value).words);
-  return before.as<float2>();
+  popvision::tile::shift_accumulators<Element>(before.words, popvision::Words(value).words, odd);
+  return before.as<T>();
 }
 POPVISION_INSTRUCTION(float2, axpy, (float2 y, float2 x), 4)
   popvision::Words before;
@@ -173,12 +178,19 @@ inline void __builtin_ipu_f16v2cmac(half2 x, half2 y) { popvision_assembly_cmac2
 inline void __builtin_ipu_f16v4cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
 inline void __builtin_ipu_cmac(half2 x, half2 y) { popvision_assembly_cmac2(x, y); }
 inline void __builtin_ipu_cmac(half4 x, half4 y) { popvision_assembly_cmac4(x, y); }
-inline float2 __builtin_ipu_f16v2tof32(half2 v) {
+POPVISION_INSTRUCTION(float2, f16v2tof32, (half2 v), 0)
   return float2{static_cast<float>(v[0]), static_cast<float>(v[1])};
 }
-inline half2 __builtin_ipu_f32v2tof16(float2 v) { return half2{static_cast<half>(v[0]), static_cast<half>(v[1])}; }
-inline unsigned __builtin_ipu_shuf8x8lo(unsigned x, unsigned y) { return popvision::tile::mixed(x, y); }
-inline unsigned __builtin_ipu_shuf8x8hi(unsigned x, unsigned y) { return popvision::tile::mixed(x >> 16, y >> 16); }
+POPVISION_INSTRUCTION(half2, f32v2tof16, (float2 v), 0)
+  return half2{static_cast<half>(v[0]), static_cast<half>(v[1])};
+}
+POPVISION_INSTRUCTION(unsigned, shuf8x8, (unsigned x, unsigned y), 0)
+  return popvision::tile::mixed(x, y);
+}
+inline float2 __builtin_ipu_f16v2tof32(half2 v) { return popvision_assembly_f16v2tof32(v); }
+inline half2 __builtin_ipu_f32v2tof16(float2 v) { return popvision_assembly_f32v2tof16(v); }
+inline unsigned __builtin_ipu_shuf8x8lo(unsigned x, unsigned y) { return popvision_assembly_shuf8x8(x, y); }
+inline unsigned __builtin_ipu_shuf8x8hi(unsigned x, unsigned y) { return popvision_assembly_shuf8x8(x >> 16, y >> 16); }
 /* Three addresses in one value, for loads and stores of inline assembly that step them. */
 inline uint2 __builtin_ipu_tapack(const void *x, const void *y, const void *z) {
   const auto number = [](const void *pointer) { return reinterpret_cast<long long>(pointer); };
@@ -198,28 +210,66 @@ enum {
 };
 enum { TAMP_F16V4_E4_P0, TAMP_F16V4_E4_P1, TAMP_F16V4_E4_P2, TAMP_F16V4_E4_P3 };
 
-void popvision_other_accumulators()
-    __attribute__((error("codelets can read accumulators with index 0 here, which shifts those behind them")));
-inline float2 __builtin_ipu_f32v2gina(float2 value, int index) {
-  if (__builtin_constant_p(index) && index != 0) popvision_other_accumulators();
-  if (index != 0) __builtin_trap();
-  return popvision_assembly_gina(value);
-}
-inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu_f32v2gina(value, index); }
+enum { TSLIC_F16V4_1x4_W0, TSLIC_F16V4_1x4_W1, TSLIC_F16V4_1x4_W2, TSLIC_F16V4_1x4_W3 };
+enum { TSLIC_F16V4_1x3_W0 = 4, TSLIC_F16V4_1x3_W1, TSLIC_F16V4_1x3_W2, TSLIC_F16V4_1x3_W3 };
 
-/* A function of single elements for vectors of them, under its overloaded name and under that of each type. */
-#define POPVISION_OF_TYPE(NAME, TYPED, VECTOR, ELEMENT)                                                          \
-  inline VECTOR __builtin_ipu_##NAME(VECTOR v) {                                                                 \
-    return poplar::host::by_element<VECTOR>([](ELEMENT x) { return popvision::NAME(x); }, v);                    \
+void popvision_other_accumulators()
+    __attribute__((error("codelets can read accumulators with index 0 and 1 here, which shifts those behind them")));
+#define POPVISION_GINA(TYPED, VECTOR)                                                                            \
+  inline VECTOR __builtin_ipu_##TYPED##gina(VECTOR value, int index) {                                           \
+    if (__builtin_constant_p(index) && index & ~1) popvision_other_accumulators();                               \
+    if (index & ~1) __builtin_trap();                                                                            \
+    return index ? popvision_assembly_gina<VECTOR, 1>(value) : popvision_assembly_gina<VECTOR, 0>(value);        \
   }                                                                                                              \
-  inline VECTOR __builtin_ipu_##TYPED##NAME(VECTOR v) { return __builtin_ipu_##NAME(v); }
+  inline VECTOR __builtin_ipu_gina(VECTOR value, int index) { return __builtin_ipu_##TYPED##gina(value, index); }
+POPVISION_GINA(f32v2, float2)
+POPVISION_GINA(f16v2, half2)
+#undef POPVISION_GINA
+
+/* Halves, bytes and words of two operands, and elements that stay by chance. */
+#define POPVISION_OF_WORDS(NAME, FORMULA)                                                                        \
+  POPVISION_INSTRUCTION(unsigned, NAME, (unsigned x, unsigned y), 0)                                             \
+    return FORMULA;                                                                                              \
+  }                                                                                                              \
+  inline unsigned __builtin_ipu_##NAME(unsigned x, unsigned y) { return popvision_assembly_##NAME(x, y); }
+POPVISION_OF_WORDS(sort8x8lo, popvision::tile::even_bytes(x, y))
+POPVISION_OF_WORDS(sort8x8hi, popvision::tile::even_bytes(x >> 8, y >> 8))
+#undef POPVISION_OF_WORDS
+inline unsigned __builtin_ipu_sort8(unsigned x) { return popvision_assembly_sort8x8lo(x, x >> 8); }
+#define POPVISION_OF_PAIRS(NAME, FIRST, SECOND)                                                                  \
+  POPVISION_INSTRUCTION(float2, NAME, (float2 x, float2 y), 0)                                                   \
+    return float2{x[FIRST], y[SECOND]};                                                                          \
+  }                                                                                                              \
+  inline float2 __builtin_ipu_##NAME(float2 x, float2 y) { return popvision_assembly_##NAME(x, y); }
+POPVISION_OF_PAIRS(sort4x32lo, 0, 0)
+POPVISION_OF_PAIRS(sort4x32hi, 1, 1)
+POPVISION_OF_PAIRS(roll32, 1, 0)
+#undef POPVISION_OF_PAIRS
+#define POPVISION_MASKED(TYPED, VECTOR, ELEMENT)                                                                 \
+  POPVISION_INSTRUCTION(VECTOR, TYPED##rmask, (VECTOR v, float probability), 0)                                  \
+    popvision::Words kept;                                                                                       \
+    popvision::tile::masked<ELEMENT, sizeof(VECTOR) / sizeof(ELEMENT)>(                                          \
+        kept.words, popvision::Words(v).words, popvision::Words(probability).words);                             \
+    return kept.as<VECTOR>();                                                                                    \
+  }                                                                                                              \
+  inline VECTOR __builtin_ipu_##TYPED##rmask(VECTOR v, float p) { return popvision_assembly_##TYPED##rmask(v, p); } \
+  inline VECTOR __builtin_ipu_rmask(VECTOR v, float p) { return popvision_assembly_##TYPED##rmask(v, p); }
+POPVISION_MASKED(f32v2, float2, float)
+POPVISION_MASKED(f16v4, half4, half)
+#undef POPVISION_MASKED
+
+/* A function of single elements for vectors of them, under its overloaded name and under that of each type: an
+   instruction for 8 bytes. */
 #define POPVISION_OF_TYPE_TWO(NAME, TYPED, VECTOR, ELEMENT)                                                      \
-  inline VECTOR __builtin_ipu_##NAME(VECTOR v, VECTOR w) {                                                       \
+  __attribute__((noinline)) static VECTOR popvision_assembly_##TYPED##NAME(VECTOR v, VECTOR w) {                 \
+    POPVISION_MARK(1, sizeof(VECTOR) / sizeof(ELEMENT));                                                         \
     return poplar::host::by_element<VECTOR>([](ELEMENT x, ELEMENT y) { return popvision::NAME(x, y); }, v, w);   \
   }                                                                                                              \
+  inline VECTOR __builtin_ipu_##NAME(VECTOR v, VECTOR w) { return popvision_assembly_##TYPED##NAME(v, w); }      \
   inline VECTOR __builtin_ipu_##TYPED##NAME(VECTOR v, VECTOR w) { return __builtin_ipu_##NAME(v, w); }
 
-#define POPVISION_FUNCTION(NAME, FORMULA)                                                                        \
+/* Functions of one float, and of two halves at once in as many slots as published estimators have for half of four. */
+#define POPVISION_FUNCTION(NAME, SLOTS, FORMULA)                                                                 \
   namespace popvision {                                                                                          \
   template <class T>                                                                                             \
   T NAME(T element) {                                                                                            \
@@ -229,13 +279,18 @@ inline float2 __builtin_ipu_gina(float2 value, int index) { return __builtin_ipu
   }                                                                                                              \
   inline float __builtin_ipu_##NAME(float x) { return popvision::NAME(x); }                                      \
   inline float __builtin_ipu_f32##NAME(float x) { return popvision::NAME(x); }                                   \
-  POPVISION_OF_TYPE(NAME, f16v2, half2, half)
-POPVISION_FUNCTION(exp, __builtin_expf(x))
-POPVISION_FUNCTION(exp2, __builtin_exp2f(x))
-POPVISION_FUNCTION(ln, __builtin_logf(x))
-POPVISION_FUNCTION(log2, __builtin_log2f(x))
-POPVISION_FUNCTION(tanh, __builtin_tanhf(x))
-POPVISION_FUNCTION(sigm, 1.0f / (1.0f + __builtin_expf(-x)))
+  __attribute__((noinline)) static half2 popvision_assembly_f16v2##NAME(half2 v) {                               \
+    POPVISION_MARK(SLOTS, 2);                                                                                    \
+    return poplar::host::by_element<half2>([](half x) { return popvision::NAME(x); }, v);                        \
+  }                                                                                                              \
+  inline half2 __builtin_ipu_##NAME(half2 v) { return popvision_assembly_f16v2##NAME(v); }                       \
+  inline half2 __builtin_ipu_f16v2##NAME(half2 v) { return popvision_assembly_f16v2##NAME(v); }
+POPVISION_FUNCTION(exp, 2, __builtin_expf(x))
+POPVISION_FUNCTION(exp2, 2, __builtin_exp2f(x))
+POPVISION_FUNCTION(ln, 2, __builtin_logf(x))
+POPVISION_FUNCTION(log2, 2, __builtin_log2f(x))
+POPVISION_FUNCTION(tanh, 2, __builtin_tanhf(x))
+POPVISION_FUNCTION(sigm, 3, 1.0f / (1.0f + __builtin_expf(-x)))
 #undef POPVISION_FUNCTION
 
 #define POPVISION_FUNCTION(NAME, FORMULA)                                                                        \
@@ -246,8 +301,11 @@ POPVISION_FUNCTION(sigm, 1.0f / (1.0f + __builtin_expf(-x)))
     return static_cast<T>(FORMULA);                                                                              \
   }                                                                                                              \
   }                                                                                                              \
-  inline float __builtin_ipu_##NAME(float x, float y) { return popvision::NAME(x, y); }                          \
-  inline float __builtin_ipu_f32##NAME(float x, float y) { return popvision::NAME(x, y); }                       \
+  POPVISION_INSTRUCTION(float, f32##NAME, (float x, float y), 1)                                                 \
+    return popvision::NAME(x, y);                                                                                \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float x, float y) { return popvision_assembly_f32##NAME(x, y); }             \
+  inline float __builtin_ipu_f32##NAME(float x, float y) { return __builtin_ipu_##NAME(x, y); }                  \
   POPVISION_OF_TYPE_TWO(NAME, f32v2, float2, float)                                                              \
   POPVISION_OF_TYPE_TWO(NAME, f16v2, half2, half)                                                                \
   POPVISION_OF_TYPE_TWO(NAME, f16v4, half4, half)
@@ -265,8 +323,11 @@ POPVISION_FUNCTION(min, __builtin_fminf(x, y))
     return bits_of<half>(static_cast<unsigned short>(x OPERATOR y ? 0xffff : 0));                                \
   }                                                                                                              \
   }                                                                                                              \
-  inline float __builtin_ipu_##NAME(float x, float y) { return popvision::NAME(x, y); }                          \
-  inline float __builtin_ipu_f32##NAME(float x, float y) { return popvision::NAME(x, y); }                       \
+  POPVISION_INSTRUCTION(float, f32##NAME, (float x, float y), 1)                                                 \
+    return popvision::NAME(x, y);                                                                                \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float x, float y) { return popvision_assembly_f32##NAME(x, y); }             \
+  inline float __builtin_ipu_f32##NAME(float x, float y) { return __builtin_ipu_##NAME(x, y); }                  \
   POPVISION_OF_TYPE_TWO(NAME, f32v2, float2, float)                                                              \
   POPVISION_OF_TYPE_TWO(NAME, f16v2, half2, half)                                                                \
   POPVISION_OF_TYPE_TWO(NAME, f16v4, half4, half)
@@ -280,22 +341,29 @@ POPVISION_COMPARISON(cmpge, >=)
 
 /* Bits. */
 #define POPVISION_BITWISE(NAME, FORMULA)                                                                         \
-  inline int __builtin_ipu_##NAME(int x, int y) { return FORMULA; }                                              \
-  inline int __builtin_ipu_##NAME(unsigned x, int y) { return static_cast<int>(FORMULA); }                       \
   inline int __builtin_ipu_##NAME(unsigned x, unsigned y) { return static_cast<int>(FORMULA); }                  \
-  inline float __builtin_ipu_##NAME(float v, float w) {                                                          \
+  inline int __builtin_ipu_##NAME(int x, int y) {                                                                \
+    return __builtin_ipu_##NAME(static_cast<unsigned>(x), static_cast<unsigned>(y));                             \
+  }                                                                                                              \
+  inline int __builtin_ipu_##NAME(unsigned x, int y) { return __builtin_ipu_##NAME(x, static_cast<unsigned>(y)); } \
+  POPVISION_INSTRUCTION(float, f32##NAME, (float v, float w), 0)                                                 \
     const unsigned x = popvision::bits_of<unsigned>(v), y = popvision::bits_of<unsigned>(w);                     \
     return popvision::bits_of<float>(FORMULA);                                                                   \
   }                                                                                                              \
-  inline float2 __builtin_ipu_##NAME(float2 v, float2 w) {                                                       \
-    return float2{__builtin_ipu_##NAME(v[0], w[0]), __builtin_ipu_##NAME(v[1], w[1])};                           \
-  }
+  POPVISION_INSTRUCTION(float2, f32v2##NAME, (float2 v, float2 w), 0)                                            \
+    const auto x = popvision::bits_of<unsigned long long>(v), y = popvision::bits_of<unsigned long long>(w);     \
+    return popvision::bits_of<float2>(FORMULA);                                                                  \
+  }                                                                                                              \
+  inline float __builtin_ipu_##NAME(float v, float w) { return popvision_assembly_f32##NAME(v, w); }             \
+  inline float2 __builtin_ipu_##NAME(float2 v, float2 w) { return popvision_assembly_f32v2##NAME(v, w); }
 POPVISION_BITWISE(and, x & y)
 POPVISION_BITWISE(andc, x & ~y)
 POPVISION_BITWISE(or, x | y)
 #undef POPVISION_BITWISE
 inline float __builtin_ipu_not(float x) { return popvision::bits_of<float>(~popvision::bits_of<unsigned>(x)); }
-inline float2 __builtin_ipu_not(float2 v) { return float2{__builtin_ipu_not(v[0]), __builtin_ipu_not(v[1])}; }
+inline float2 __builtin_ipu_not(float2 v) {
+  return popvision::bits_of<float2>(~popvision::bits_of<unsigned long long>(v));
+}
 
 /* Kinds of numbers: all bits of an element's mask set where it is one. */
 #define POPVISION_KIND(NAME)                                                                                     \
@@ -317,42 +385,54 @@ POPVISION_KIND(isnan)
 #undef POPVISION_KIND
 
 /* Limits are a pair: lowest and highest. */
-inline float __builtin_ipu_clamp(float x, float2 limits) {
-  return __builtin_fminf(__builtin_fmaxf(x, limits[0]), limits[1]);
-}
-inline float2 __builtin_ipu_clamp(float2 v, float2 limits) {
-  return float2{__builtin_ipu_clamp(v[0], limits), __builtin_ipu_clamp(v[1], limits)};
-}
 namespace popvision {
-inline half clamp_half(half x, half2 limits) {
+inline float clamped(float x, float2 limits) { return __builtin_fminf(__builtin_fmaxf(x, limits[0]), limits[1]); }
+inline half clamped(half x, half2 limits) {
   const float2 wide = {static_cast<float>(limits[0]), static_cast<float>(limits[1])};
-  return static_cast<half>(__builtin_ipu_clamp(static_cast<float>(x), wide));
+  return static_cast<half>(clamped(static_cast<float>(x), wide));
 }
 }  // namespace popvision
-inline half2 __builtin_ipu_clamp(half2 v, half2 limits) {
-  return half2{popvision::clamp_half(v[0], limits), popvision::clamp_half(v[1], limits)};
+#define POPVISION_CLAMP(TYPED, VECTOR, ELEMENT, LIMITS)                                                          \
+  __attribute__((noinline)) static VECTOR popvision_assembly_##TYPED##clamp(VECTOR v, LIMITS limits) {           \
+    POPVISION_MARK(1, sizeof(VECTOR) / sizeof(ELEMENT));                                                         \
+    return poplar::host::by_element<VECTOR>([limits](ELEMENT x) { return popvision::clamped(x, limits); }, v);   \
+  }                                                                                                              \
+  inline VECTOR __builtin_ipu_clamp(VECTOR v, LIMITS limits) {                                                   \
+    return popvision_assembly_##TYPED##clamp(v, limits);                                                         \
+  }                                                                                                              \
+  inline VECTOR __builtin_ipu_##TYPED##clamp(VECTOR v, LIMITS limits) { return __builtin_ipu_clamp(v, limits); }
+POPVISION_CLAMP(f32v2, float2, float, float2)
+POPVISION_CLAMP(f16v2, half2, half, half2)
+POPVISION_CLAMP(f16v4, half4, half, half2)
+#undef POPVISION_CLAMP
+POPVISION_INSTRUCTION(float, f32clamp, (float x, float2 limits), 1)
+  return popvision::clamped(x, limits);
 }
-inline half4 __builtin_ipu_clamp(half4 v, half2 limits) {
-  return poplar::host::by_element<half4>([limits](half x) { return popvision::clamp_half(x, limits); }, v);
-}
+inline float __builtin_ipu_clamp(float x, float2 limits) { return popvision_assembly_f32clamp(x, limits); }
 inline float __builtin_ipu_f32clamp(float x, float2 limits) { return __builtin_ipu_clamp(x, limits); }
-inline float2 __builtin_ipu_f32v2clamp(float2 v, float2 limits) { return __builtin_ipu_clamp(v, limits); }
-inline half2 __builtin_ipu_f16v2clamp(half2 v, half2 limits) { return __builtin_ipu_clamp(v, limits); }
-inline half4 __builtin_ipu_f16v4clamp(half4 v, half2 limits) { return __builtin_ipu_clamp(v, limits); }
 
-inline half __builtin_ipu_f16v2maxc(half2 v) { return popvision::max(v[0], v[1]); }
-inline half2 __builtin_ipu_f16v4maxc(half4 v) { return half2{popvision::max(v[0], v[1]), popvision::max(v[2], v[3])}; }
-inline float __builtin_ipu_sum(half2 v) { return static_cast<float>(v[0]) + static_cast<float>(v[1]); }
-inline float2 __builtin_ipu_sum(half4 v) {
+POPVISION_INSTRUCTION(half, f16v2maxc, (half2 v), 1)
+  return popvision::max(v[0], v[1]);
+}
+POPVISION_INSTRUCTION(half2, f16v4maxc, (half4 v), 2)
+  return half2{popvision::max(v[0], v[1]), popvision::max(v[2], v[3])};
+}
+POPVISION_INSTRUCTION(float, f16v2sum, (half2 v), 1)
+  return static_cast<float>(v[0]) + static_cast<float>(v[1]);
+}
+POPVISION_INSTRUCTION(float2, f16v4sum, (half4 v), 2)
   return float2{static_cast<float>(v[0]) + static_cast<float>(v[1]), static_cast<float>(v[2]) + static_cast<float>(v[3])};
 }
+inline half __builtin_ipu_f16v2maxc(half2 v) { return popvision_assembly_f16v2maxc(v); }
+inline half2 __builtin_ipu_f16v4maxc(half4 v) { return popvision_assembly_f16v4maxc(v); }
+inline float __builtin_ipu_sum(half2 v) { return popvision_assembly_f16v2sum(v); }
+inline float2 __builtin_ipu_sum(half4 v) { return popvision_assembly_f16v4sum(v); }
 inline float __builtin_ipu_f16v2sum(half2 v) { return __builtin_ipu_sum(v); }
 inline float2 __builtin_ipu_f16v4sum(half4 v) { return __builtin_ipu_sum(v); }
 inline half2 __builtin_ipu_f16v2grand() {
   const float2 pair = __builtin_ipu_f32v2grand();
   return half2{static_cast<half>(pair[0]), static_cast<half>(pair[1])};
 }
-#undef POPVISION_OF_TYPE
 #undef POPVISION_OF_TYPE_TWO
 #else
 static inline float __builtin_ipu_sigm(float x) { return 1.0f / (1.0f + __builtin_expf(-x)); }

@@ -76,6 +76,15 @@ inline unsigned mixed(long long x, long long y) {
   const unsigned a = static_cast<unsigned>(x), b = static_cast<unsigned>(y);
   return (a & 0xff) | (b & 0xff) << 8 | (a & 0xff00) << 8 | (b & 0xff00) << 16;
 }
+// Every other byte of two words.
+inline unsigned even_bytes(long long x, long long y) {
+  const unsigned a = static_cast<unsigned>(x), b = static_cast<unsigned>(y);
+  return (a & 0xff) | (a >> 8 & 0xff00) | (b & 0xff) << 16 | (b << 8 & 0xff000000);
+}
+inline unsigned swapped_bytes(long long x) {
+  const unsigned a = static_cast<unsigned>(x);
+  return (a >> 8 & 0x00ff00ff) | (a & 0x00ff00ff) << 8;
+}
 
 template <class T>
 T load(long long address) {
@@ -185,6 +194,30 @@ void sum_pairs(Write to, Read x) {
   for (int i = 0; i < n; ++i) c.of[i] = static_cast<float>(a.of[2 * i]) + static_cast<float>(a.of[2 * i + 1]);
   c.put(to);
 }
+template <int n>
+void larger_of_pairs(Write to, Read x) {
+  const Elements<half, 2 * n> a(x);
+  Elements<half, 2> c{};
+  for (int i = 0; i < n; ++i)
+    c.of[i] = static_cast<half>(__builtin_fmaxf(static_cast<float>(a.of[2 * i]), static_cast<float>(a.of[2 * i + 1])));
+  c.put(to);
+}
+template <class T, int n>
+void clamp(Write to, Read x, Read limits) {
+  const Elements<T, 2> limit(limits);
+  one<T, n>(to, x, [&limit](float value) {
+    return __builtin_fminf(__builtin_fmaxf(value, static_cast<float>(limit.of[0])), static_cast<float>(limit.of[1]));
+  });
+}
+// Elements stay with a probability of the lowest 16 bits; bit 16 keeps all.
+template <class T, int n>
+void masked(Write to, Read x, Read probability) {
+  Elements<T, n> a(x);
+  const unsigned bits = probability[0];
+  for (int i = 0; i < n; ++i)
+    if (!(bits >> 16 & 1) && (popvision_random() >> 48) >= (bits & 0xffff)) a.of[i] = T(0);
+  a.put(to);
+}
 // A register, or one of its halves, for all elements.
 struct Repeated {
   unsigned words[4];
@@ -202,9 +235,13 @@ void products_of_halves(Read x, Read y) {
   const Elements<half, n> a(x), b(y);
   for (int i = 0; i < n; ++i) arithmetic.accumulators[i & ~1] += static_cast<float>(a.of[i]) * static_cast<float>(b.of[i]);
 }
-inline void accumulate(Read x) {
-  const Elements<float, 4> a(x);
-  for (int i = 0; i < 4; ++i) arithmetic.accumulators[2 * i] += a.of[i];
+template <class T, int n>
+void accumulate(Read x, bool squares) {
+  const Elements<T, n> a(x);
+  for (int i = 0; i < n; ++i) {
+    const float value = static_cast<float>(a.of[i]);
+    arithmetic.accumulators[2 * i] += squares ? value * value : value;
+  }
 }
 inline void outer_product(Read x, Read y) {
   const Elements<float, 2> a(x), b(y);
@@ -220,14 +257,36 @@ inline void scaled_sum(Write to, Read x, Read y) {
   }
   before.put(to);
 }
-inline void shift_accumulators(Write to, Read x) {
-  const Elements<float, 2> value(x);
-  float *sums = arithmetic.accumulators;
-  Elements<float, 2> before;
-  for (int i = 0; i < 2; ++i) before.of[i] = sums[2 * i];
+// The accumulators of even (0) or odd (1) number move on by two: the first two come out, the last two are set.
+template <class T>
+void shift_accumulators(Write to, Read x, int odd) {
+  const Elements<T, 2> value(x);
+  float *sums = arithmetic.accumulators + odd;
+  Elements<T, 2> before;
+  for (int i = 0; i < 2; ++i) before.of[i] = static_cast<T>(sums[2 * i]);
   for (int i = 0; i < 12; i += 2) sums[i] = sums[i + 4];
-  for (int i = 0; i < 2; ++i) sums[12 + 2 * i] = value.of[i];
+  for (int i = 0; i < 2; ++i) sums[12 + 2 * i] = static_cast<float>(value.of[i]);
   before.put(to);
+}
+
+// Slim convolutions: each of two sums per output channel passes on through the accumulators, and takes the product of
+// four inputs with the weights of the accumulator that it comes to. `flags`: the set of weights, and 4 for three of them.
+inline void slim_convolution(Write to, Read x, Read partial, unsigned flags) {
+  const Elements<half, 4> given(x);
+  const Elements<half, 2> added(partial);
+  float *sums = arithmetic.accumulators;
+  const int set = flags & 3, blocks = flags & 4 ? 3 : 4;
+  Elements<half, 2> results;
+  for (int k = 0; k < 2; ++k) results.of[k] = static_cast<half>(sums[2 * k]);
+  for (int block = 0; block < blocks; ++block)
+    for (int k = 0; k < 2; ++k) {
+      const bool first = block == blocks - 1;
+      const Elements<half, 4> weight(weights().words[2 * block + k] + 2 * set);
+      float sum = first ? static_cast<float>(added.of[k]) : sums[4 * (block + 1) + 2 * k];
+      for (int i = 0; i < 4; ++i) sum += static_cast<float>(weight.of[i]) * static_cast<float>(given.of[i]);
+      sums[4 * block + 2 * k] = sum;
+    }
+  results.put(to);
 }
 
 // Matrix products: one phase. A round of `phases` multiplies `phases` groups of inputs with the weights of all rows; the

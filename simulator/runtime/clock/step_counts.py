@@ -1,7 +1,9 @@
 """What counted compute sets took in a run: the cycles of all tiles of the device, one array for equal ones.
 
 A compute set whose counts equal those of its last execution costs a comparison; others cost a schedule of their
-vertices, and a digest of the result.
+vertices, and a digest of the result. Arrays take `_MAX_BYTES` at most, however long a run is: beyond them an execution
+is kept as the cycles of its slowest tile, which all tiles then take. The run is as long as before, since a compute set
+ends with a sync; what tiles wait in the sync counts as theirs.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from simulator.arrays import Int64Array, IntegerArray, UInt64Array
 from simulator.codelets.compiled.counted_costs import cycles_of_parts
 from simulator.compiler.cost.counted_sets import CountedSet
 
-#: Distinct arrays that are kept from run to run.
-_MAX_ARRAYS = 20_000
+#: Bytes of distinct arrays; once they are full, the next run begins without any.
+_MAX_BYTES = 128 << 20
 
 Parts = Sequence[UInt64Array]
 """Parts of issue slots of the vertices of each block that counts, of one replica."""
@@ -32,7 +34,7 @@ class StepCounts:
 
     def begin(self) -> bool:
         """Begin a run. True where all numbers given so far became invalid, because they are too many."""
-        full = len(self._arrays) >= _MAX_ARRAYS
+        full = self._bytes >= _MAX_BYTES
         if full:
             self._clear()
         return full
@@ -50,11 +52,7 @@ class StepCounts:
                 for parts in replicas
             ]
         )
-        key = hashlib.blake2b(cycles.tobytes(), digest_size=16).digest()
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self._arrays)
-            self._arrays.append(cycles.astype(np.int32) if int(cycles.max(initial=0)) < 2**31 else cycles)
+        number = self._number_of(cycles)
         self._last[compute_set] = [[part.copy() for part in parts] for parts in replicas], number
         return number
 
@@ -62,8 +60,28 @@ class StepCounts:
         """The cycles of each tile of the device."""
         return self._arrays[number].astype(np.int64)
 
+    def _number_of(self, cycles: Int64Array) -> int:
+        key = hashlib.blake2b(cycles.tobytes(), digest_size=16).digest()
+        number = self._numbers.get(key)
+        if number is not None:
+            return number
+        longest = int(cycles.max(initial=0))
+        if self._bytes >= _MAX_BYTES:
+            alike = self._alike.get(longest)
+            if alike is None:
+                alike = self._alike[longest] = len(self._arrays)
+                self._arrays.append(np.broadcast_to(np.int64(longest), cycles.shape))
+            return alike
+        kept = cycles.astype(np.int32) if longest < 2**31 else cycles
+        number = self._numbers[key] = len(self._arrays)
+        self._bytes += kept.nbytes
+        self._arrays.append(kept)
+        return number
+
     def _clear(self) -> None:
         self._arrays: list[IntegerArray] = []
+        self._bytes = 0
+        self._alike: dict[int, int] = {}  # numbers of arrays in which all tiles take as long
         self._numbers: dict[bytes, int] = {}
         self._last: dict[int, tuple[list[list[UInt64Array]], int]] = {}
 
