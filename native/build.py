@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parent
-LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl", "pva", "pvti")
+LIBRARIES = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl", "popsparse", "pva", "pvti")
 APT = "apt-get install -y python3-dev g++"
 
 

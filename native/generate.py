@@ -29,6 +29,7 @@ MODULES = {
     "popnn": "simulator.poplibs.popnn",
     "poprand": "simulator.poplibs.poprand",
     "gcl": "simulator.poplibs.gcl",
+    "popsparse": "simulator.poplibs.popsparse",
     "pva": "popvision.pva",
     "pvti": "popvision.pvti",
 }

@@ -24,7 +24,7 @@ INCLUDE = ROOT / "native" / "include"
 PROGRAMS = HERE / "programs"
 #: Names of simulator.poplar that stand elsewhere in C++: types of codelets, a module, a base class, marks of libraries.
 ELSEWHERE = {"VectorLayout", "VectorListLayout", "program", "RepeatWhile", "LibraryGroup"}
-POPLIBS = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl")
+POPLIBS = ("poputil", "popops", "poplin", "popnn", "poprand", "gcl", "popsparse")
 #: What PopLibs' modules have and the headers lack, and why.
 PYTHONS_OWN = {
     **dict.fromkeys(("Unary", "Binary", "Ternary"), "the type of a function"),
@@ -177,7 +177,7 @@ def test_each_function_of_poplibs_is_called_by_a_program() -> None:
     for header in _headers(POPLIBS):
         for namespace, function in header.functions:
             constructed = function.scope and function.name in (function.scope[-1], "operator()")
-            name = rf"\.{function.name}" if function.scope else rf"\b{namespace.split('::')[-1]}::{function.name}"
+            name = rf"(\.|::){function.name}" if function.scope else rf"\b{namespace.split('::')[-1]}::{function.name}"
             if not constructed and not re.search(rf"{name}\(", text):
                 lost.append(f"{namespace}::{function.name}")
     assert lost == []

@@ -9,7 +9,7 @@ import pytest
 from simulator import poplar
 from tests.cpp.twins.results import Results, small_device
 
-TWINS = ("slices", "elementwise", "convolutions", "layers", "recurrent", "tools")
+TWINS = ("slices", "elementwise", "convolutions", "layers", "recurrent", "sparse", "tools")
 
 
 @pytest.mark.parametrize("program", TWINS)

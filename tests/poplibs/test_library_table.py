@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from simulator.poplibs import gcl, poplin, popnn, popops, poprand, poputil
+from simulator.poplibs import gcl, poplin, popnn, popops, poprand, popsparse, poputil
 from tests.poplibs.test_every_operator import REFERENCE
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +18,8 @@ TEXT = (ROOT / "docs" / "libraries.md").read_text()
 #: names in the table, which refers to another test for the operators
 NAMED = {*re.findall(r"`([\w.]+)`", TEXT), *REFERENCE}
 PLACES = {"P/": "tests/poplibs/", "R/": "tests/runtime/address_accurate/test_address_accurate_"}
-LIBRARIES = (popops, poplin, popnn, poprand, poputil, gcl)
-ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.gru, popnn.rnn, popnn.pooling)
+LIBRARIES = (popops, poplin, popnn, poprand, poputil, gcl, popsparse)
+ROOMS = (popnn.bn, popnn.gn, popnn.ln, popnn.in_, popnn.lstm, popnn.gru, popnn.rnn, popnn.pooling, popsparse.static_)
 #: functions of the simulator itself
 OWN = {"addCodelets", "reference"}
 
@@ -30,7 +30,8 @@ def public(module: ModuleType, own_only: bool) -> set[str]:
     for name, function in vars(module).items():
         spelled = re.fullmatch(r"[a-z][a-zA-Z0-9]*", name) and inspect.isfunction(function)
         here = function.__module__.startswith("simulator.poplibs") if spelled else False
-        if here and (not own_only or function.__module__ == module.__name__) and name not in OWN:
+        own = here and function.__module__.startswith(module.__name__)
+        if here and (own or not own_only) and name not in OWN:
             found.add(name)
     return found
 
