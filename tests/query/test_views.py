@@ -91,7 +91,7 @@ def test_phases_and_programs(source: ReportSource, frames: OpenedReport) -> None
     own = frames.programs().set_index("program").self_cycles
     by_program = rows(source, "select program, self_cycles, executions from program_cycles")
     assert all(own[program] == cycles for program, cycles, _ in by_program)
-    assert sum(count for *_, count in by_program) == 5770
+    assert sum(count for *_, count in by_program) == len(frames.steps()) > 5000
 
 
 def test_memory_views(source: ReportSource, frames: OpenedReport) -> None:

@@ -168,16 +168,17 @@ def test_text_is_made_harmless() -> None:
 
 def test_the_overview_has_findings_with_their_places() -> None:
     source = ReportSource(SAMPLES / "train_mlp")
+    finding = insights(source).findings[0]
+    copying = f"Tiles spend {finding.saves:,} cycles copying operands"
     page = export_document(source, "overview", {}).decode()
-    assert "Tiles spend 603,570 cycles copying operands" in page
+    assert copying in page
     assert "layer1/updateWeights/ScaledAdd/PreArrange-0" in page
     assert "Who makes the tiles wait" in page
-    key = next(each.key for each in insights(source).findings)
-    fewer = export_document(source, "overview", {"dismissed": key}).decode()
-    assert "Tiles spend 603,570 cycles" not in fewer
+    fewer = export_document(source, "overview", {"dismissed": finding.key}).decode()
+    assert copying not in fewer
     assert "Findings that are dismissed: 1." in fewer
     hidden = export_document(source, "overview", {}, confidential=True).decode()
-    assert "603,570 cycles" in hidden
+    assert f"{finding.saves:,} cycles" in hidden
     assert "ScaledAdd" not in hidden
     assert "train_mlp.py" not in hidden
 
