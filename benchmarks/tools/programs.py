@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from benchmarks.tools.octave import oct_conv
 from benchmarks.tools.table import Parameters
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, Type
 from simulator.poplar.program import Program, Sequence
@@ -273,7 +274,7 @@ TOOLS: dict[str, Build] = {
     "gru_layer": gru_layer,
     "lstm_layer": lstm_layer,
     "matrix_solver": matrix_solver,
-    "oct_conv": _missing("poplin.multiconv"),
+    "oct_conv": oct_conv,
     "pooling_layer": pooling_layer,
     "reduce_op": reduce_op,
     "single_conv_layer": single_conv_layer,

@@ -90,6 +90,7 @@ _SMALL = {
     "gru_layer": "--batch-size 2 --sequence-size 2 --input-size 8 --output-size 8 --phase all",
     "lstm_layer": "--batch-size 2 --sequence-size 2 --input-size 8 --output-size 8 --phase all",
     "matrix_solver": "--a-rank 8 --b-rank 2 --block-size 4 --data-type float",
+    "oct_conv": "--field {8,8} --kernel-size 3 --padding 1 --input-channels 16 --output-channels 16 --alpha 0.5",
     "pooling_layer": "--field {8,8} --kernel {3,3} --channels 16 --stride 2",
     "reduce_op": "--shape=16,4 --dims=1 --type=float",
     "single_conv_layer": "--field {8,8} --kernel-size 3 --padding 1 --input-channels 16 --output-channels 16 --bias 0",

@@ -16,6 +16,7 @@ from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
 from simulator.poplar.program import Copy
 from simulator.poplibs import popnn, popops, poputil
 from simulator.poplibs.poplin import (
+    ConvParams,
     cholesky,
     createMatMulGroupedInputLHS,
     createMatMulGroupedInputRHS,
@@ -23,6 +24,7 @@ from simulator.poplibs.poplin import (
     createMatMulInputRHS,
     matMul,
     matMulGrouped,
+    multiconv,
     triangularMask,
     triangularSolve,
 )
@@ -182,4 +184,18 @@ def test_solvers(rows, columns, block, tiles, type_):
     bench.take(triangularSolve(graph, mask, b, True, True, True, prog, "solve", options), "x")
     product = matMulGrouped(graph, mask, mask.dimShuffle([0, 2, 1]), prog, type_, "square")
     bench.take(cholesky(graph, product, False, prog, "factor", options), "factor")
+    bench.check(exact=False)
+
+
+@floats
+def test_convolutions_beside_each_other(type_):
+    bench = Workbench(12)
+    graph, options = bench.graph, {"perConvReservedTiles": "2"}
+    params = [ConvParams(type_, 1, [5, 5], [3, 3], 8, 8, 1), ConvParams(type_, 1, [4, 4], [1, 1], 4, 12, 1)]
+    inputs = [bench.give(type_, [1, p.inputChannels, *p.inputFieldShape], f"x{p.inputChannels}") for p in params]
+    shapes = [[1, p.outputChannels, p.inputChannels, *p.kernelShape] for p in params]
+    weights = [bench.give(type_, shape, f"w{shape[2]}") for shape in shapes]
+    args = [multiconv.ConvolutionArgs(x, w, p) for x, w, p in zip(inputs, weights, params, strict=True)]
+    for number, out in enumerate(multiconv.convolution(graph, args, False, bench.program, "fwd", options)):
+        bench.take(out, f"out{number}")
     bench.check(exact=False)
