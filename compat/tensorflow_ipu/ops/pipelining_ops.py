@@ -1,2 +1,6 @@
-from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule, RecomputationMode
-from simulator.frontends.tensorflow.pipelining import OptimizerFunctionOutput, PipelineStageOptions, pipeline
+from simulator.frontends.tensorflow.pipeline_options import (
+    PipelineSchedule,
+    PipelineStageOptions,
+    RecomputationMode,
+)
+from simulator.frontends.tensorflow.pipelining import OptimizerFunctionOutput, pipeline

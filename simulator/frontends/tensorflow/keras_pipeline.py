@@ -7,11 +7,9 @@ for; results are those of all schedules. Keras' own optimisers add gradients up 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cache, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,50 +19,14 @@ import tensorflow as tf
 from keras.src.layers.layer import Layer
 
 from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.capture.function import note_without_effect
 from simulator.frontends.tensorflow.capture.sharding import on_shard
+from simulator.frontends.tensorflow.pipeline_options import recorded
 
-_UNCHANGED = "popvision: {name} of {method} changes nothing here: stages run one after the other, on chip memory."
-#: options of upstream's pipeline that do not change results
-_WITHOUT_EFFECT = frozenset(
-    {
-        "pipeline_schedule",
-        "recomputation_mode",
-        "forward_propagation_stages_poplar_options",
-        "backward_propagation_stages_poplar_options",
-        "weight_update_poplar_options",
-        "offload_weight_update_variables",
-        "replicated_optimizer_state_sharding",
-        "offload_activations",
-        "offload_gradient_accumulation_buffers",
-        "replicated_weight_sharding",
-        "offload_weights",
-        "gradient_accumulation_dtype",
-        "accumulate_outfeed",
-        "layer_replacement",
-        "dtype",
-        "use_v2_gradient_accumulation_optimizer",
-    }
-)
 _stage: list[int] = []
 _ipu_of_layers: list[WeakKeyDictionary[Any, int]] = []
 #: the stages in which layers were called
 _called_in: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-
-
-class PipelineSchedule(Enum):
-    """How stages share time. Here all are Sequential; results are the same."""
-
-    Grouped = 0
-    Interleaved = 1
-    Sequential = 2
-
-
-class RecomputationMode(Enum):
-    """Which activations are computed again. Here none are; results are the same."""
-
-    Auto = 0
-    RecomputeThenBackpropagate = 1
-    RecomputeAndBackpropagateInterleaved = 2
 
 
 @dataclass
@@ -87,6 +49,7 @@ class Pipelining:
     sums: bool = True  #: whether gradients are added up; otherwise their mean is taken
     assignments: list[Assignment] = field(default_factory=list)
     device_mapping: Sequence[int] | None = None
+    without_effect: dict[str, str] = field(default_factory=dict)  #: for the report
 
 
 class PipelineStage:
@@ -135,7 +98,7 @@ def on_stages(model: Any, options: Pipelining, step: Callable[[Any], Any]) -> Ca
     """A step whose layers run on the IPUs of their stages. Raises ValueError for assignments that do not fit."""
     assignments = options.assignments or _of_calls(model)
     if not assignments:
-        return step
+        return _noting(options, step)
     install_stages()
     stages = 1 + max(one.pipeline_stage or 0 for one in assignments)
     mapping = options.device_mapping or range(stages)
@@ -149,7 +112,17 @@ def on_stages(model: Any, options: Pipelining, step: Callable[[Any], Any]) -> Ca
         with _layers_on(ipus):
             return step(batch)
 
-    return call
+    return _noting(options, call)
+
+
+def _noting(options: Pipelining, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A step whose trace has the options without effect, for the report."""
+
+    def call(batch: Any) -> Any:
+        note_without_effect(tf.compat.v1.get_default_graph(), options.without_effect)
+        return step(batch)
+
+    return call if options.without_effect else step
 
 
 @contextmanager
@@ -216,21 +189,11 @@ def _is_input(layer: Any) -> bool:
     return isinstance(layer, keras.layers.InputLayer)
 
 
-def say_unchanged(method: str, options: dict[str, Any]) -> None:
-    """Say which of a pipeline's options change nothing; those that are left out are no options. Raises TypeError for
-    options that there are not."""
-    for name, value in options.items():
-        if name not in _WITHOUT_EFFECT:
-            raise TypeError(f"{method} has no option {name!r}.")
-        if value not in (None, False):
-            print(_UNCHANGED.format(name=name, method=method), file=sys.stderr)
-
-
 def set_accumulation(
     options: Pipelining, method: str, steps: int | None, reduction: Any, normalize: bool | None, others: dict[str, Any]
 ) -> None:
     """Take the options of a model's method. Raises ValueError for a number below 1, TypeError for unknown options."""
-    say_unchanged(method, others)
+    options.without_effect |= recorded(method, others)
     if steps is not None:
         if not isinstance(steps, int) or steps < 1:
             raise ValueError(

@@ -19,11 +19,12 @@ import numpy as np
 import tensorflow as tf
 
 from simulator.base.errors import poplar_error
+from simulator.frontends.tensorflow.capture.function import note_without_effect
 from simulator.frontends.tensorflow.capture.sharding import on_shard, shard_of
 from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue, body_arguments
-from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule, RecomputationMode, say_unchanged
 from simulator.frontends.tensorflow.optimizers import IpuOptimizer
 from simulator.frontends.tensorflow.outfeed_queue import IPUOutfeedMode, IPUOutfeedQueue
+from simulator.frontends.tensorflow.pipeline_options import PipelineSchedule, RecomputationMode, recorded
 
 _v1 = tf.compat.v1
 _calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -32,17 +33,6 @@ _calls: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 def calls_of(graph: Any) -> int:
     """How often one run calls a traced computation: once for each micro-batch of its pipeline, else once."""
     return _calls.get(graph, 1)
-
-
-class PipelineStageOptions:
-    """Options of Poplar for one stage; they change nothing here."""
-
-    def __init__(self, convolution_options: Any = None, matmul_options: Any = None, slice_options: Any = None) -> None:
-        """Raises TypeError for what is no dictionary."""
-        options = {"convolution": convolution_options, "matmul": matmul_options, "slice": slice_options}
-        for name, value in options.items():
-            if value and not isinstance(value, dict):
-                raise TypeError(f"PipelineStageOptions.{name}_options must be dictionary.")
 
 
 class OptimizerFunctionOutput:
@@ -134,6 +124,15 @@ class _Pipeline:
     scale: float
     dtype: Any
     done: list[Any] = field(default_factory=list)  #: operations of a micro-batch
+
+    def begin(self, infeed: Any, calls: int, without_effect: dict[str, str]) -> None:
+        """Note what a run and the report of the graph at hand need. Raises TypeError for what is no infeed,
+        poplar_error where no pipeline can stand."""
+        if infeed is not None and not isinstance(infeed, IPUInfeedQueue):
+            raise TypeError("infeed_queue is not an instance of ipu_infeed_queue.IPUInfeedQueue")
+        graph = _checked_graph()
+        _calls[graph] = calls
+        note_without_effect(graph, without_effect)
 
     def build(
         self,
@@ -285,13 +284,11 @@ def pipeline(
     pipeline_depth: int | None = None,
     **others: Any,
 ) -> Any:
-    """An operation that runs the stages `gradient_accumulation_count` times, and that `repeat_count` times, in a
-    function for `ipu_compiler.compile`, of which it is the last. Each stage takes what the one before it gives; the
-    first takes `inputs`, then an element of the infeed. What the last one gives goes to the outfeed: as it is, the loss
-    alone (`outfeed_loss`), without the parts that `outfeed_mask` names, or summed over an update. With
-    `optimizer_function`, which takes what the last stage gives, variables are trained by the sum or mean of the
-    gradients. `pipeline_depth` is the count of the SDKs before 2.0. Schedules, recomputation and what is offloaded
-    change no results; a line says that they change nothing.
+    """An operation that runs the stages `gradient_accumulation_count` times (`pipeline_depth` in the SDKs before 2.0),
+    and that `repeat_count` times, the last of a function for `ipu_compiler.compile`. Each stage takes what the one
+    before it gives, the first `inputs` and an element of the infeed. What the last one gives goes to the outfeed: as it
+    is, the loss alone, without the parts that `outfeed_mask` names, or summed over an update. `optimizer_function`
+    takes it and trains variables by the sum or mean of gradients. Other options are recorded only (pipeline_options).
 
     Raises ValueError, TypeError and NotImplementedError as upstream for arguments that do not fit, poplar_error for a
     second pipeline in a function, and outside one."""
@@ -299,16 +296,13 @@ def pipeline(
     outfeed = _Outfeed(outfeed_queue, outfeed_loss, outfeed_mask, accumulate_outfeed, accumulate_outfeed_dtype)
     ipus = _checked_mapping(computational_stages, device_mapping, batch_serialization_iterations)
     updated_after = _checked_count(count, repeat_count, batch_serialization_iterations)
-    if infeed_queue is not None and not isinstance(infeed_queue, IPUInfeedQueue):
-        raise TypeError("infeed_queue is not an instance of ipu_infeed_queue.IPUInfeedQueue")
     outfeed.check(optimizer_function)
-    _say_what_changes_nothing(pipeline_schedule, recomputation_mode, others)
-    graph = _checked_graph()
+    without_effect = _without_effect(pipeline_schedule, recomputation_mode, others)
     batches = updated_after * batch_serialization_iterations
     scale = _scale(reduction_method, updated_after)
     trace = _Pipeline(name or "pipeline", ipus, batches, scale, gradient_accumulation_dtype)
+    trace.begin(infeed_queue, batches * repeat_count, without_effect)
     trace.build(computational_stages, inputs, infeed_queue, optimizer_function, outfeed)
-    _calls[graph] = batches * repeat_count
     return tf.group(*trace.done)
 
 
@@ -398,16 +392,12 @@ def _checked_count(count: Any, repeat: Any, serialization: Any) -> int:
     return int(count)
 
 
-def _say_what_changes_nothing(schedule: Any, recomputation: Any, others: dict[str, Any]) -> None:
-    if schedule is not None and not isinstance(schedule, PipelineSchedule):
-        raise TypeError("The given pipeline_schedule is not a member of the PipelineSchedule enumeration.")
-    if recomputation is not None and not isinstance(recomputation, RecomputationMode):
-        raise TypeError("The given recomputation_mode is not a member of the RecomputationMode enumeration.")
+def _without_effect(schedule: Any, recomputation: Any, others: dict[str, Any]) -> dict[str, str]:
+    """The options that are recorded only; the schedule is Grouped where none is given, as upstream."""
     if others.pop("continuous_weight_updates", False):
         raise NotImplementedError("Continuous weight updates are currently not supported.")
-    said = dict(others)
-    if schedule is not PipelineSchedule.Sequential:
-        said["pipeline_schedule"] = schedule or PipelineSchedule.Grouped
-    if recomputation not in (None, RecomputationMode.Auto):
-        said["recomputation_mode"] = recomputation
-    say_unchanged("pipelining_ops.pipeline", said)
+    said = {"pipeline_schedule": schedule or PipelineSchedule.Grouped, "recomputation_mode": recomputation, **others}
+    left_out = {"pipeline_schedule": PipelineSchedule.Sequential, "recomputation_mode": RecomputationMode.Auto}
+    return recorded(
+        "pipelining_ops.pipeline", {name: one for name, one in said.items() if one != left_out.get(name, 0)}
+    )

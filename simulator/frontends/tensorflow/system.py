@@ -165,7 +165,7 @@ class System:
                 )
             interfaces.append(lowered.interface)
             with errors.as_tensorflow("Compile engine"):
-                return self._compile_lowered(lowered)
+                return self._compile_lowered(lowered, captured.without_effect)
 
         has_key = cache is not None or bool(self.request.serialization_folder)
         key = self._key(captured, iterations, outputs) if has_key else ""
@@ -216,28 +216,29 @@ class System:
         remote = self.request.remote_buffers
         if self.connection.attached is not None:
             remote = self.connection.attached.supportsRemoteBuffers()
-        options = sorted(self.engine_options.items()), sorted(self.request.without_effect.items())
+        recorded = {**self.request.without_effect, **captured.without_effect}
+        options = sorted(self.engine_options.items()), sorted(recorded.items())
         settings = repr((iterations, outputs.value, self.request.precision, options, remote))
         parts = ["tensorflow", tf.__version__, self.flags.key(), identity(captured.program), settings]
         return executable_key(self.connection.target, parts)
 
-    def _compile_lowered(self, lowered: Lowered) -> Executable:
-        without_effect = {**self.request.without_effect, **self.flags.without_effect()}
+    def _compile_lowered(self, lowered: Lowered, of_program: Mapping[str, str]) -> Executable:
+        without_effect = {**self.request.without_effect, **self.flags.without_effect(), **of_program}
         if without_effect:
             lowered.graph.addDebugInfo("optionsWithoutEffect", "tensorflow", **without_effect)
         files = ReportFiles(self.engine_options)
         with _progress(self.flags.show_progress_bar) as progress:
             executable = compileGraph(lowered.graph, list(lowered.programs), self.engine_options, progress, files.name)
-        files.write_framework_file(self._facts(lowered.interface))
+        files.write_framework_file(self._facts(lowered.interface, without_effect))
         return executable
 
-    def _facts(self, interface: Interface) -> dict[str, Any]:
+    def _facts(self, interface: Interface, without_effect: Mapping[str, str]) -> dict[str, Any]:
         """What framework.json tells."""
         return {
             "framework": {"name": "TensorFlow", "version": tf.__version__},
             "IPUConfig": dict(self.request.given),
             "TF_POPLAR_FLAGS": self.flags.given(),
-            "withoutEffect": {**self.request.without_effect, **self.flags.without_effect()},
+            "withoutEffect": dict(without_effect),
             "connectionType": self.connection.type.name,
             "inputs": {name: f"{one.dtype}{list(one.shape)}" for name, one in interface.inputs.items()},
             "outputs": [f"{one.stream.dtype}{list(one.stream.shape)}" for one in interface.outputs],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import tensorflow as tf
@@ -26,6 +27,13 @@ from simulator.frontends.tensorflow.capture.entries import (
 from simulator.frontends.tensorflow.capture.lists_in_place import lists_in_place
 from simulator.frontends.tensorflow.capture.tracing import Tracer, reachable
 
+_without_effect: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
+
+
+def note_without_effect(graph: Any, options: Mapping[str, str]) -> None:
+    """The report of the program that a graph becomes shows these options, which change nothing."""
+    _without_effect.setdefault(graph, {}).update(options)
+
 
 @dataclass(frozen=True)
 class CapturedFunction:
@@ -40,6 +48,7 @@ class CapturedFunction:
     variable_dtypes: Mapping[str, str]  #: TensorFlow's element type by the name of the weight
     variables: Mapping[str, Any] = field(default_factory=dict)  #: handles by the name of the weight
     host_ends: Mapping[str, Any] = field(default_factory=dict)  #: what the program's transfers reach, by their handle
+    without_effect: Mapping[str, str] = field(default_factory=dict)  #: options that only the report shows
 
     def pack(self, outputs: Sequence[AnyArray]) -> list[AnyArray]:
         """The results of the function from the outputs of the program, in the element types of the function."""
@@ -61,7 +70,9 @@ def capture_function(concrete: Any, shapes: Sequence[Sequence[int]] | None = Non
     for tensor, one in zip(graph.inputs[len(arguments) :], captured, strict=True):
         environment.entries[tensor.name] = _captured(tracer, one, names)
     tracer.run(graph, environment, Place())
-    return _finished(tracer, arguments, given, [environment.entries[one.name] for one in graph.outputs], graph.outputs)
+    results = [environment.entries[one.name] for one in graph.outputs]
+    made = _finished(tracer, arguments, given, results, graph.outputs)
+    return replace(made, without_effect=dict(_without_effect.get(graph, {})))
 
 
 def _arguments(tracer: Tracer, tensors: Sequence[Any], shapes: Sequence[Sequence[int]] | None) -> list[Computed]:

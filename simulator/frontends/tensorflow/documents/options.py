@@ -14,6 +14,7 @@ from typing import Any
 from simulator.frontends.tensorflow.configuration.functional import IpuOptions
 from simulator.frontends.tensorflow.configuration.options import Effect
 from simulator.frontends.tensorflow.flags import Flags
+from simulator.frontends.tensorflow.pipeline_options import RECORDED
 
 #: begins the part that lists options
 OPTIONS = "## Options"
@@ -23,7 +24,9 @@ Written from the tables of options by `python -m simulator.frontends.tensorflow.
 
 An option that is recorded only is checked, and written to the report where its value is not the default: among the
 operations' debug information as `optionsWithoutEffect`, and in framework.json. One that is refused raises when the
-system is configured. `profiling` and `old` are what only the functional API sets.
+system is configured. `profiling` and `old` are what only the functional API sets. Arguments of pipelines are those of
+`pipelining_ops.pipeline`, `PipelineSequential` and the methods of Keras' models; where one is recorded only, a line on
+stderr says so.
 
 | IPUConfig | default | here |
 | --- | --- | --- |"""
@@ -33,9 +36,14 @@ _FLAGS = """
 | --- | --- | --- |"""
 
 
+_PIPELINES = """
+| argument of pipelines | here |
+| --- | --- |"""
+
+
 def section() -> str:
     """The part of the page from its heading on."""
-    return "\n".join([OPTIONS, _HEAD, *_options(), _FLAGS, *_flags(), "", ""])
+    return "\n".join([OPTIONS, _HEAD, *_options(), _FLAGS, *_flags(), _PIPELINES, *_pipelines(), "", ""])
 
 
 def _options() -> Iterator[str]:
@@ -48,6 +56,11 @@ def _flags() -> Iterator[str]:
     for one in fields(Flags):
         effect = "" if one.metadata["works"] else "recorded only: "
         yield f"| `--{one.name}` | {_shown(one.default)} | {effect}{one.metadata['text']} |"
+
+
+def _pipelines() -> Iterator[str]:
+    for name, one in RECORDED.items():
+        yield f"| `{name}` | recorded only: {one.reason} |"
 
 
 def _shown(value: Any) -> str:

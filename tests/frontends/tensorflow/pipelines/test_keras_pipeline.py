@@ -17,7 +17,9 @@ from simulator.frontends.lowering.shards import IPU
 from simulator.frontends.tensorflow.capture.entries import CaptureError
 from simulator.frontends.tensorflow.graph_mode import ipu_shard
 from simulator.frontends.tensorflow.keras_pipeline import PipelineSequential, PipelineStage
+from simulator.frontends.tensorflow.pipeline_options import PipelineSchedule
 from simulator.frontends.tensorflow.strategy import IPUStrategy
+from simulator.frontends.tensorflow.system import System
 
 L = keras.layers
 X = np.random.default_rng(0).normal(size=(24, 3)).astype(np.float32)
@@ -94,12 +96,30 @@ def test_pipeline_sequential_is_the_old_form(
 ) -> None:
     _, *given = layers()
     with IPUStrategy().scope():
-        model = PipelineSequential([[given[0]], [given[1]]], 2, device_mapping=[1, 0], pipeline_schedule="Interleaved")
+        model = PipelineSequential(
+            [[given[0]], [given[1]]], 2, device_mapping=[1, 0], pipeline_schedule=PipelineSchedule.Interleaved
+        )
         model.compile(loss="mse", optimizer=keras.optimizers.SGD(0.05))
     assert "pipeline_schedule of set_pipelining_options changes nothing here" in capsys.readouterr().err
     check(fitted(model, None, 2), on_host(2))
     found = ipus_by_layer(compilations[0][0])
     assert (found["first"], found["last"]) == ({1}, {0})
+
+
+def test_options_without_effect_are_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[Any] = []
+    original = System.compile
+
+    def compile_and_note(self: Any, captured: Any, *options: Any) -> Any:
+        noted.append(captured.without_effect)
+        return original(self, captured, *options)
+
+    monkeypatch.setattr(System, "compile", compile_and_note)
+    with IPUStrategy().scope():
+        model = keras.Sequential(layers())
+    model.set_gradient_accumulation_options(2, offload_weight_update_variables=True)
+    fitted(model, keras.optimizers.SGD(0.05), 2)
+    assert noted == [{"set_gradient_accumulation_options.offload_weight_update_variables": "True"}]
 
 
 def functional() -> Any:

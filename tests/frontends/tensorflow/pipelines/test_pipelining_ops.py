@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from popvision.analysis.report.source import ReportSource
 from simulator.base.errors import poplar_error
 from simulator.frontends.tensorflow.graph_mode import compile
 from simulator.frontends.tensorflow.infeed_queue import IPUInfeedQueue
-from simulator.frontends.tensorflow.keras_pipeline import PipelineSchedule
 from simulator.frontends.tensorflow.outfeed_queue import IPUOutfeedMode, IPUOutfeedQueue
-from simulator.frontends.tensorflow.pipelining import OptimizerFunctionOutput, PipelineStageOptions, pipeline
+from simulator.frontends.tensorflow.pipeline_options import PipelineSchedule, PipelineStageOptions
+from simulator.frontends.tensorflow.pipelining import OptimizerFunctionOutput, pipeline
 
 v1 = tf.compat.v1
 RANDOM = np.random.default_rng(0)
@@ -139,6 +140,20 @@ def test_stages_train_on_ipus_of_their_own(tmp_path: Path, capfd: pytest.Capture
     assert "Momentum/update_second/SGD1VarUpdate/velocity" in busy[1] - busy[0]
 
 
+def test_the_report_has_the_options_without_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_ipu_model: Callable[..., None]
+) -> None:
+    reports = {"autoReport.outputDebugInfo": "true", "autoReport.directory": str(tmp_path)}
+    monkeypatch.setenv("POPLAR_ENGINE_OPTIONS", json.dumps(reports))
+    use_ipu_model(ipus=2)
+    chosen = {"pipeline_schedule": PipelineSchedule.Interleaved, "offload_activations": True}
+    train(v1.train.GradientDescentOptimizer, IPUOutfeedQueue(), **chosen)
+    recorded = (tmp_path / "debug.json").read_text()
+    assert "pipelining_ops.pipeline.pipeline_schedule" in recorded
+    assert "Interleaved" in recorded
+    assert "pipelining_ops.pipeline.offload_activations" in recorded
+
+
 def computing_on(folder: Path, ipu: int) -> set[str]:
     """Names of the programs with tiles of an IPU that compute."""
     reader = ReportSource(next(folder.rglob("profile.pop")).parent).reader
@@ -208,10 +223,13 @@ STAGES: list[Any] = [stage1, stage2]
             NotImplementedError,
             "mapped to a single IPU",
         ),
+        (lambda: pipeline(STAGES, 1, pipeline_schedule="Grouped"), TypeError, "not a member of the PipelineSchedule"),  # type: ignore[arg-type]
+        (lambda: pipeline(STAGES, 1, recomputation_mode=1), TypeError, "not a member of the RecomputationMode"),  # type: ignore[arg-type]
+        (lambda: pipeline(STAGES, 1, offload_weights="yes"), TypeError, "offload_weights is a bool, but it is 'yes'"),
         (lambda: PipelineStageOptions(matmul_options=[1]), TypeError, "matmul_options must be dictionary"),
         (lambda: OptimizerFunctionOutput("sgd", 0), TypeError, "opt is not an optimizer of tf.compat.v1.train"),
     ],
-    ids=[*"abcdefghijklmn"],
+    ids=[*"abcdefghijklmnopq"],
 )
 def test_arguments_that_do_not_fit_are_refused(call: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
