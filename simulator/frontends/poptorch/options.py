@@ -157,7 +157,7 @@ class Options(OptionGroup):
     def setExecutionStrategy(self, strategy: ExecutionStrategy) -> None:
         """How blocks of the module share IPUs."""
         if not isinstance(strategy, ExecutionStrategy):
-            raise OptionError(f"setExecutionStrategy takes a PipelinedExecution or ShardedExecution, not {strategy!r}.")
+            raise OptionError(f"setExecutionStrategy takes a strategy such as PipelinedExecution, not {strategy!r}.")
         self.set(execution_strategy=strategy)
 
     @setter
@@ -364,11 +364,14 @@ class Options(OptionGroup):
     def recorded_only(self) -> dict[str, str]:
         """Options that were given and have no effect here: name -> "arguments (reason)". A report keeps them."""
         given = {name: text for group in (self, *self.groups) for name, text in group.given.items()}
-        return {
+        recorded = {
             name: f"{text} ({OPTIONS[name].text})"
             for name, text in given.items()
             if OPTIONS[name].effect is Effect.RECORDED
         }
+        if reason := self.execution_strategy.without_effect:
+            recorded["setExecutionStrategy"] = f"{self.execution_strategy!r} ({reason})"
+        return recorded
 
     def toDict(self) -> dict[str, Any]:
         """All values but those of Jit and Precision by name."""

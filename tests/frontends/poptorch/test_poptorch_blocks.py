@@ -144,9 +144,3 @@ def test_name_scopes_nest():
     with capturing(PipelinedExecution()):
         program = capture(Scoped(), (torch.ones(2),), {}, training=False).program
     assert [one.place.annotations.get("name_scope") for one in program.operators] == ["outer", "outer/inner"]
-
-
-@pytest.mark.parametrize("name", ["Phase", "ParallelPhasedExecution", "SerialPhasedExecution"])
-def test_phases_are_refused_by_name(name):
-    with pytest.raises(NotImplementedError, match=f"poptorch.{name} is not simulated"):
-        getattr(poptorch, name)("A")

@@ -74,6 +74,58 @@ def test_shards_train_as_pytorch_does() -> None:
     _check_training(poptorch.ShardedExecution("front", "middle", "back"))
 
 
+def serial() -> poptorch.SerialPhasedExecution:
+    strategy = poptorch.SerialPhasedExecution(
+        [poptorch.Phase(poptorch.Stage("front"), poptorch.Stage("middle")), poptorch.Phase("back")]
+    )
+    strategy.phase(0).ipus(0, 1)
+    strategy.phase(1).ipus(0)
+    return strategy.setTensorsLiveness(poptorch.Liveness.OffChipAfterEachPhase)
+
+
+def parallel() -> poptorch.ParallelPhasedExecution:
+    return poptorch.ParallelPhasedExecution(["front"], ["middle"], ["back"]).sendTensorsOffChipAfterFwd()
+
+
+@pytest.mark.parametrize("strategy", [serial, parallel])
+def test_phases_train_as_pytorch_does(strategy: Any) -> None:
+    _check_training(strategy())
+
+
+def test_stages_of_phases_have_ipus_of_their_own() -> None:
+    placed = [serial().placement(block, None, {}).ipu for block in ("front", "middle", "back")]
+    assert placed == [0, 1, 0]
+    placed = [parallel().placement(block, None, {}).ipu for block in ("front", "middle", "back")]
+    assert placed == [0, 1, 0]
+    assert parallel().placement("middle", 3, {}).ipu == 3, "the block says so"
+
+
+def test_phases_are_recorded_only() -> None:
+    assert "setExecutionStrategy" not in options(poptorch.ShardedExecution()).recorded_only()
+    said = options(serial().useSeparateBackwardPhase()).recorded_only()["setExecutionStrategy"]
+    assert said.startswith("SerialPhasedExecution(Phase(Stage('front').ipu(0), Stage('middle').ipu(1)), Phase(")
+    assert "OffChipAfterEachPhase, separate_backward_phase=True) (phases run as shards" in said
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: poptorch.SerialPhasedExecution(), "SerialPhasedExecution has no AutoStage; name its phases"),
+        (lambda: poptorch.SerialPhasedExecution(3), "A phase is made of stages or block ids, not 3"),
+        (lambda: poptorch.Phase("a", poptorch.Stage("b")), "not of both"),
+        (lambda: poptorch.Phase("a").ipus(0, 1), "has 1 stages; Phase.ipus got 2 IPUs"),
+        (lambda: poptorch.SerialPhasedExecution(["a"], ["a"]), "a associated with more than one stage"),
+        (lambda: serial().setTensorsLiveness(3), "takes a poptorch.Liveness, not 3"),
+        (lambda: serial().useSeparateBackwardPhase(1), "takes a bool, not 1"),
+        (lambda: serial().phase(-1), "Phases are identified by positive integers, not -1"),
+    ],
+    ids=["none", "number", "both", "ipus", "twice", "liveness", "separate", "negative"],
+)
+def test_phases_that_do_not_fit_are_refused(call: Any, sentence: str) -> None:
+    with pytest.raises(AssertionError, match=sentence):
+        call()
+
+
 def test_a_pipeline_infers_as_pytorch_does() -> None:
     net = Net().eval()
     x = torch.randn(20, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.frontends.poptorch.option_table import Effect, Entry
 from simulator.frontends.poptorch.refused import WAYS_AROUND
+from simulator.frontends.poptorch.strategies import PhasedExecution
 
 _MODELS = "test_models.py::"
 _EFFECTS = "test_poptorch_option_effects.py::"
@@ -138,20 +139,13 @@ _RECORDED = {
     "recomputationCheckpoint": "an identity: every activation is stored",
     "set_overlap_for_input": "an identity: host transfers do not overlap computation",
     "set_overlap_for_output": "an identity: host transfers do not overlap computation",
-}
-
-_PHASES = "phases need off-chip memory between them; use PipelinedExecution or ShardedExecution"
-
-_REFUSED = {
-    "Phase": _PHASES,
-    "ParallelPhasedExecution": _PHASES,
-    "SerialPhasedExecution": _PHASES,
-    **WAYS_AROUND,
+    "Phase": "stages of a phase, with their IPUs",
+    **dict.fromkeys(("ParallelPhasedExecution", "SerialPhasedExecution"), PhasedExecution.without_effect),
 }
 
 #: name, or class and method -> what it does here
 NAMES: dict[str, Entry] = {
     **{name: Entry(Effect.WORKS, text, test) for name, (text, test) in _WORKS.items()},
     **{name: Entry(Effect.RECORDED, reason) for name, reason in _RECORDED.items()},
-    **{name: Entry(Effect.REFUSED, instead) for name, instead in _REFUSED.items()},
+    **{name: Entry(Effect.REFUSED, instead) for name, instead in WAYS_AROUND.items()},
 }
