@@ -29,6 +29,7 @@ from webapp.help import page as help_page
 from webapp.help.link import help_link
 from webapp.library import Entry, Library, UnknownKeyError
 from webapp.picker import page as picker
+from webapp.problems import reason
 from webapp.selection import Selection
 from webapp.view import View, ViewContext, open_context
 from webapp.views import find_view, views_of
@@ -144,7 +145,7 @@ def _lacking(view: View, context: ViewContext) -> str:
     try:
         return view.missing(context)
     except NotRecordedError as problem:
-        return _without_paths(context, str(problem))
+        return _without_paths(context, reason(problem))
 
 
 def _without_paths(context: ViewContext, sentence: str) -> str:
@@ -158,7 +159,7 @@ def _content(view: View, context: ViewContext, lacking: str) -> Component:
     try:
         return view.layout(context)
     except NotRecordedError as problem:
-        return message_page(view.title, _without_paths(context, str(problem)))
+        return message_page(view.title, _without_paths(context, reason(problem)))
 
 
 def _did_run(source: ReportSource) -> bool:

@@ -25,6 +25,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.comparison import opened_targets
+from webapp.problems import reason
 from webapp.selection import Selection
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def needs(read: Callable[[ReportSource], object]) -> Callable[[ViewContext], str
         try:
             read(context.source)
         except NotRecordedError as lacking:
-            return str(lacking)
+            return reason(lacking)
         return ""
 
     return missing

@@ -14,9 +14,10 @@ import numpy as np
 
 from popvision.analysis.execution.aggregation import GROUP_FIGURES, aggregate
 from popvision.analysis.execution.phases import PHASES, phase_totals
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure, Table
-from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.table_columns import catalogued, columns
 from popvision.analysis.report.tile_knowledge import steps_of_tiles_unknown, tiles_unknown
@@ -384,7 +385,7 @@ def _cells(source: ReportSource, first: int, last: int | None, ipu: int, begins:
 
 def _check_run(source: ReportSource) -> None:
     if not len(source.reader.steps().program):
-        raise NotRecordedError(EXECUTION_PROFILE)
+        raise NotRecordedError(why_no_run(source))
 
 
 def _window_end(source: ReportSource, end: int | None) -> int:

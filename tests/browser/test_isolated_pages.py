@@ -63,7 +63,7 @@ def test_no_page_has_a_problem(seen: tuple[Path, dict[str, Any]]) -> None:
             "select sum(cycles) from steps_by_ipu join steps on id = step_id where program = 1",
             "OnTileExecute layer/matmul #1 {}",
         ),
-        ("execution", "select sum(cycles) from execution_cycle_totals", "Total cycles {}"),
+        ("execution", "select sum(cycles) from execution_cycle_totals", "Total device cycles {}"),
         ("exchange", "select sum(data_in) from steps_by_ipu", "Received {} B"),
     ],
 )

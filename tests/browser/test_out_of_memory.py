@@ -99,7 +99,7 @@ def test_figures_with_gaps_and_with_overlapped_bytes_say_so(viewer: Viewer) -> N
     )
     expect(page.locator("#page")).to_contain_text(re.compile(r"tile [\d,]+ by [\d.]+ MiB, gaps included\."))
     expect(page.get_by_role("heading", name="Fullest tiles, furthest over their memory first")).to_be_visible()
-    expect(page.locator("#overview-findings")).not_to_contain_text("Looking for causes")
+    expect(page.locator("#overview-findings")).not_to_contain_text("Loading")
     assert "Interleaved memory is full" not in page.inner_text("#overview-findings")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from tests.cli.called import popvision
 from tests.samples import SAMPLES
 
@@ -58,7 +59,7 @@ def test_text_names_bound_formula_place_and_change() -> None:
     assert "could save  at most" in text
     assert "of what the tile needs)" in text
     assert "try         Spread the largest variables" in text
-    assert "the program does not fit, so it never ran." in text
+    assert DOES_NOT_FIT in text
 
 
 def test_a_damaged_report_says_what_was_not_looked_at() -> None:

@@ -16,7 +16,14 @@ from webapp.components.long_table import (
     register_row_selection,
     register_rows,
 )
-from webapp.components.message import empty_hint, message_page, missing_note, noted, sentence
+from webapp.components.message import (
+    empty_hint,
+    loading,
+    message_page,
+    missing_note,
+    noted,
+    unavailable,
+)
 from webapp.components.page_parts import (
     TabSet,
     page_of_halves,
@@ -58,6 +65,7 @@ __all__ = [
     "help_text",
     "icon",
     "icon_button",
+    "loading",
     "long_table",
     "message_page",
     "missing_note",
@@ -77,7 +85,6 @@ __all__ = [
     "search_box",
     "segments",
     "select",
-    "sentence",
     "signed_text",
     "spacer",
     "split",
@@ -85,5 +92,6 @@ __all__ = [
     "themed",
     "toggle",
     "toolbar",
+    "unavailable",
     "view_shortcuts",
 ]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from popvision.analysis.memory.capacity import NO_RUN
+
 _NOTHING_LIVE = "Nothing is live here: select another liveness index in the curve, or another tile."
 _NO_TRAFFIC = "No bytes move here: select another program in the tab Programs."
 _NO_HOST_COPY = "This report has no copies to or from the host."
@@ -64,7 +66,7 @@ EMPTY_TABLES = {
     "rank_runs": "No rank recorded a run.",
     "rank_steps": "No step was recorded by every rank.",
     "related-programs": "No other program belongs to the same operation.",
-    "runs": "No run was recorded: run the program with autoReport.outputExecutionProfile=true.",
+    "runs": NO_RUN,
     "statistics": _NO_EVENT,
     "step-tiles": "No tile took part in this step.",
     "step-tiles-last": "No tile took part in this step.",

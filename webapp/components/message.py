@@ -1,4 +1,7 @@
-"""Sentences in place of missing content, and the banners of a damaged report and of one that does not fit."""
+"""What stands where a page has nothing to show: it is loading, empty, not recorded, never ran, damaged or too large.
+
+The bars at the top of a page say what damage took, and what does not fit.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from dash.development.base_component import Component
 from popvision.analysis.memory.capacity import MemoryExcess
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
+from webapp.problems import reason
 
 #: What is shown of a damaged report.
 CHECKED_PART = "Only data with correct checksums is shown."
@@ -24,15 +28,25 @@ def empty_hint(sentence: str) -> Component:
     return html.Div(sentence, className="empty-hint")
 
 
+def loading() -> Component:
+    """The line in the place of what is still worked out."""
+    return html.Div("Loading …", className="empty-hint", role="status")
+
+
+def unavailable(problem: Exception) -> Component:
+    """The line in the place of what a question could not answer."""
+    return empty_hint(reason(problem))
+
+
 def missing_note(reasons: Mapping[str, str]) -> Component | None:
     """Lines above columns of dashes: their titles and why the report holds none of their figures, by title; None where
     nothing is missing."""
     titles: dict[str, list[str]] = {}
-    for title, reason in reasons.items():
-        titles.setdefault(reason, []).append(title)
+    for title, why in reasons.items():
+        titles.setdefault(why, []).append(title)
     if not titles:
         return None
-    lines = [html.P([html.B(", ".join(shown)), f": {reason}"]) for reason, shown in titles.items()]
+    lines = [html.P([html.B(", ".join(shown)), f": {why}"]) for why, shown in titles.items()]
     return html.Div(lines, className="missing-note", role="note")
 
 
@@ -46,12 +60,6 @@ def noted(note: Component | None, content: Component) -> Component:
 def message_page(title: str, sentence: str, *more: Any) -> Component:
     """A page of one sentence, with links."""
     return html.Section([html.H2(title), html.P(sentence), *[html.P(each) for each in more]], className="message-page")
-
-
-def sentence(problem: Exception) -> str:
-    """The message of an error as a sentence, with a capital letter and one full stop."""
-    text = str(problem)
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def damage_banner(

@@ -20,12 +20,13 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from webapp.components.frozen import frozen, lasting_in, managed_by
-from webapp.components.message import empty_hint, sentence
+from webapp.components.message import unavailable
 from webapp.components.renewed import renewed_parts
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
 from webapp.components.tabs import Tab, tabs
 from webapp.library import UnknownKeyError
+from webapp.problems import reason
 from webapp.view import ViewContext, open_context, page_key
 
 if TYPE_CHECKING:
@@ -184,14 +185,14 @@ def register_tabs(
         if query is None:
             depends: Any = [context.theme, {name: text for name, text in now.items() if name != tab_set.param}]
         else:
-            depends = _or_hint(query, context, tab, str)
+            depends = _or_hint(query, context, tab, reason)
         return json.dumps([context.key, depends], sort_keys=True)
 
     def first(context: ViewContext) -> Mapping[str, Any]:
         tab = tab_set.chosen(context)
         now = {name: context.params[name] for name in (*tab_set.keys, tab_set.param) if name in context.params}
         mark = mark_of(context, tab, now)
-        content_of_tab = _or_hint(content, context, tab, empty_hint)
+        content_of_tab = _or_hint(content, context, tab, unavailable)
         return {
             f"{prefix}-tab-{tab}.children": content_of_tab,
             f"{prefix}-tab-shown.data": {tab: [mark, sorted(renewed_parts(content_of_tab))]},
@@ -231,7 +232,7 @@ def register_tabs(
         shown_mark, shown_parts = (shown or {}).get(tab, ("", []))
         if shown_mark == mark:
             return unchanged
-        filled, ids, parts = _renewed(app, _or_hint(content, context, tab, empty_hint), shown_parts)
+        filled, ids, parts = _renewed(app, _or_hint(content, context, tab, unavailable), shown_parts)
         boxes = [filled if value == tab else no_update for value in values]
         return [*boxes, {**(shown or {}), tab: [mark, ids]}, parts]
 
@@ -331,9 +332,11 @@ def _context(
     return open_context(library, kind, page_key(pathname), selection or {}, theme or "light")
 
 
-def _or_hint(ask: Callable[[ViewContext, str], Any], context: ViewContext, tab: str, hint: Callable[[str], Any]) -> Any:
+def _or_hint(
+    ask: Callable[[ViewContext, str], Any], context: ViewContext, tab: str, hint: Callable[[Exception], Any]
+) -> Any:
     """The answer of `ask`, or `hint` of the problem."""
     try:
         return ask(context, tab)
     except (NotRecordedError, ValueError, FormatError) as problem:
-        return hint(sentence(problem))
+        return hint(problem)

@@ -9,7 +9,7 @@ import numpy as np
 from popvision.analysis.exchange.matrix import Matrix, matrix_of
 from popvision.analysis.exchange.table import exchange_programs_table
 from popvision.analysis.execution.raster import CLASSES
-from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, run_bars, timeline
+from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, program_labels, timeline
 from popvision.analysis.execution.window import window_figures
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.figures import figures
@@ -65,7 +65,7 @@ def execution_blocks(context: ViewContext, names: Names) -> list[Block]:
     ipus = ipus_of(source, context.selection)
     length = window.end - window.begin
     seconds = length / target.clock_hz if target.clock_hz > 0 else None
-    where = "everything recorded" if window.origin == "visible" and length == run_bars(source).total else window.origin
+    where = window.text if window.is_everything else window.origin
     facts = Facts(
         [
             ("Device cycles", cycles_text(length), f"{window.begin:,} to {window.end:,}, {where}"),

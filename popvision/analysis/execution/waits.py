@@ -62,7 +62,7 @@ def _sync_waits(source: ReportSource, ipu: int) -> SyncWaits:
     reader, tiles = source.reader, target_of(source).tiles_per_ipu
     steps = reader.steps()
     if not len(steps.type):
-        raise NotRecordedError("no run was recorded; set autoReport.outputExecutionProfile=true.")
+        raise NotRecordedError("no run was recorded.")
     here = reader.steps_on_ipu(ipu)
     start = np.asarray(here.start_array, np.int64)
     is_sync = (PHASE_INDEX[steps.type] == PHASES.index("sync")) & (start >= 0)

@@ -21,7 +21,7 @@ TITLES = {
     "few_tiles": "Work on few tiles",
     "repeated_copy": "Copies repeated in a loop",
     "small_steps": "Many short steps",
-    "host": "Waiting for the host",
+    "host": "Host copies on the critical path",
     "exchange": "Exchange takes longer than computing",
     "rearranging": "Operands rearranged within tiles",
     "overlap_lost": "Transfers that do not overlap",

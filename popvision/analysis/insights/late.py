@@ -16,7 +16,9 @@ from popvision.analysis.execution.waits import sync_waits
 from popvision.analysis.insights.finding import Evidence, Finding
 from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, line_of_program
 from popvision.analysis.insights.work import LEAST_SHARE
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.table import known_integers
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -95,6 +97,8 @@ def waits_table(source: ReportSource, costs: CostsOfWaiting, most: int) -> Table
 def costs_of_waiting(source: ReportSource, ipu: int) -> CostsOfWaiting:
     """The rows of an IPU, without runs that are set apart (once.py). Raises NotRecordedError when no run was recorded,
     ValueError for an unknown IPU."""
+    if not len(source.reader.steps().type):
+        raise NotRecordedError(why_no_run(source))
     waits, apart = sync_waits(source, ipu), set_apart(source)
     counted = np.flatnonzero(~apart.steps[waits.step])
     pairs = np.stack([waits.last_tile, waits.cause_program], axis=1)[counted]

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from popvision.analysis.insights import bytes_spared, bytes_used, late, vertices, waiting, work
 from popvision.analysis.insights.finding import MOST_PLACES, Finding, Insights, NotLookedAt
 from popvision.analysis.insights.steps import ProgramSteps, program_steps
-from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
 from popvision.formats.errors import FormatError
@@ -66,9 +64,7 @@ def _insights(source: ReportSource) -> Insights:
     try:
         steps = program_steps(source)
     except (NotRecordedError, FormatError) as problem:
-        fits = if_recorded(partial(memory_excess, source)) is None
-        reason = str(problem) if fits else "the program does not fit, so it never ran."
-        skipped += [NotLookedAt(rule, reason) for rule in OF_CYCLES]
+        skipped += [NotLookedAt(rule, str(problem)) for rule in OF_CYCLES]
     if steps is not None:
         unknown = tiles_unknown(source) or phases_unknown_text(source)
         for rule, (look, of_tiles) in OF_CYCLES.items():

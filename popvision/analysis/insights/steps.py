@@ -12,6 +12,7 @@ import numpy as np
 
 from popvision.analysis.execution.once import set_apart
 from popvision.analysis.execution.phases import PHASE_INDEX, PHASES
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.source_code.lines import busiest_ipu, places
@@ -58,7 +59,7 @@ def program_steps(source: ReportSource) -> ProgramSteps:
     reader = source.reader
     runs, steps, programs = reader.runs(), reader.steps(), reader.programs()
     if not len(steps.type):
-        raise NotRecordedError("no run was recorded; set autoReport.outputExecutionProfile=true.")
+        raise NotRecordedError(why_no_run(source))
     ipu = busiest_ipu(source)
     here = reader.steps_on_ipu(ipu)
     apart = set_apart(source)

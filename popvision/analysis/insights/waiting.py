@@ -50,7 +50,7 @@ def host(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         )
         for name in largest
     )
-    first = f", most of them in {largest[0]} ({cycles_of[largest[0]]:,})" if largest else ""
+    first = f", most of them for {largest[0]}, from begin to end ({cycles_of[largest[0]]:,})" if largest else ""
     yield Finding(
         "host",
         f"The device spends {total:,} cycles in copies from and to the host{first}.",

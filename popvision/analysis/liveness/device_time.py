@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.execution.timeline import timeline
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.columns import liveness
-from popvision.analysis.report.not_recorded import EXECUTION_PROFILE, NotRecordedError
+from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.arrays import Int64Array
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def timed_steps(source: ReportSource, run: int, ipu: int) -> TimedSteps:
     the IPU does not exist."""
     count = len(source.reader.runs().name)
     if not count:
-        raise NotRecordedError(EXECUTION_PROFILE)
+        raise NotRecordedError(why_no_run(source))
     if not 0 <= run < count:
         raise ValueError(f"run {run} does not exist: this report has runs 0 to {count - 1}")
     steps = timeline(source, ipu)

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 #: Why nothing ran where the program does not fit; no option would record it.
 DOES_NOT_FIT = "No run was recorded: the program does not fit into the memory of the tiles, so it cannot run."
-#: Where it fits, the option that records its run.
-NO_RUN = "No run was recorded: cycles and bytes need autoReport.outputExecutionProfile=true."
+#: Where it fits and the option that records runs was on.
+NEVER_RAN = "No run was recorded: the program was compiled and never ran. Run it with the engine."
+#: Where that option was off, or the report does not say.
+NO_RUN = "No run was recorded: run the program with autoReport.outputExecutionProfile=true."
+_RECORDS_RUNS = ("autoReport.outputExecutionProfile", "autoReport.all")
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,13 @@ class MemoryExcess:
         return self.needed - self.capacity
 
 
-def why_no_run(source: ReportSource, otherwise: str = NO_RUN) -> str:
-    """The reason why a report without runs has none: that the program does not fit, else the sentence `otherwise`."""
-    return otherwise if memory_excess(source) is None else DOES_NOT_FIT
+def why_no_run(source: ReportSource) -> str:
+    """The reason why a report without runs has none: the program does not fit, it never ran, or an option was off."""
+    if memory_excess(source) is not None:
+        return DOES_NOT_FIT
+    options = source.reader.meta.get("engineOptions")
+    is_on = isinstance(options, dict) and any(str(options.get(each)).lower() == "true" for each in _RECORDS_RUNS)
+    return NEVER_RAN if is_on else NO_RUN
 
 
 def memory_excess(source: ReportSource) -> MemoryExcess | None:

@@ -17,7 +17,6 @@ from popvision.formats.errors import AbsentError, FormatError, LostError, NotRec
 
 __all__ = [
     "CODE_SIZES",
-    "EXECUTION_PROFILE",
     "GRAPH_PROFILE",
     "LIVENESS",
     "LOWERED_VARIABLES",
@@ -42,9 +41,6 @@ def if_recorded(question: Callable[[], T]) -> T | None:
 GRAPH_PROFILE = "This report holds no graph profile: compile with autoReport.outputGraphProfile=true to record memory."
 LOWERED_VARIABLES = (
     "This report holds no lowered variables: compile with autoReport.outputLoweredVars=true to see what lies on a tile."
-)
-EXECUTION_PROFILE = (
-    "This report holds no execution profile: run the program with autoReport.outputExecutionProfile=true to record it."
 )
 CODE_SIZES = (
     "This report holds no code sizes: compile for an IPU, or with IPUModel's compileIPUCode on, and with "

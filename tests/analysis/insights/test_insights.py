@@ -9,6 +9,7 @@ import pytest
 from examples.scale_sim.to_report import main
 from popvision.analysis.insights.finding import TITLES, Finding, Insights
 from popvision.analysis.insights.rules import OF_CYCLES, RULES, insights
+from popvision.analysis.memory.capacity import NEVER_RAN, NO_RUN
 from popvision.analysis.report.source import ReportSource
 from simulator.poplar import FLOAT, Engine, Graph, IPUModel
 from simulator.poplar.program import Copy, Repeat, Sequence
@@ -158,7 +159,14 @@ def test_a_report_without_runs_says_what_was_not_looked_at(tmp_path: Path) -> No
     folder = _compiled(tmp_path, {"autoReport.outputGraphProfile": "true"})
     found = insights(ReportSource(folder))
     assert [each.rule for each in found.not_looked_at] == list(OF_CYCLES)
-    assert all("no run was recorded" in each.reason for each in found.not_looked_at)
+    assert {each.reason for each in found.not_looked_at} == {NO_RUN}
+
+
+def test_a_program_that_never_ran_is_told_to_run_and_no_option(tmp_path: Path) -> None:
+    folder = _compiled(tmp_path, {"autoReport.all": "true"})
+    found = insights(ReportSource(folder))
+    assert {each.reason for each in found.not_looked_at} == {NEVER_RAN}
+    assert "autoReport" not in NEVER_RAN
 
 
 def test_a_copy_in_a_loop(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _always(viewer: Opened) -> int:
 
 def test_the_curve_of_one_replica(viewer: Opened) -> None:
     viewer.go("liveness")
-    viewer.wait_for_text(".headline-label", "Peak of all tiles of replica 0")
+    viewer.wait_for_text(".headline-label", "Peak liveness, replica 0")
     curve, always = _curve(viewer), _always(viewer)
     drawn = viewer.figure("live-plot")
     assert drawn["Not always live"] == curve

@@ -85,6 +85,15 @@ def test_nothing_is_empty_without_words(viewer: Viewer, report: str, view: str) 
     assert found == []
 
 
+@pytest.mark.parametrize("view", [view.id for view in views_of("report")])
+def test_what_damage_took_is_said_once(viewer: Viewer, view: str) -> None:
+    page = viewer.open("damaged", view)
+    text = page.inner_text("#page")
+    assert text.count("run 0 of 1 lost") == 1, "in the bar at the top"
+    assert "Loading" not in text
+    assert "profile.pop:" not in text
+
+
 def test_program_tree_says_which_option_records_code(viewer: Viewer) -> None:
     page = viewer.open("matmul_chain", "program_tree")
     note = page.locator("#page .missing-note")

@@ -263,7 +263,7 @@ def check_operations(page: Page, example: Example) -> None:
 
 def check_execution(page: Page, example: Example) -> None:
     """The summary of the trace, below its picture, has come."""
-    expect(page.locator("#page")).to_contain_text("Total cycles")
+    expect(page.locator("#page")).to_contain_text("Total device cycles")
 
 
 CHECKS = {"source": check_source, "operations": check_operations, "execution": check_execution}

@@ -91,7 +91,7 @@ def test_the_fullest_tile_is_that_of_both_reports(page: str) -> None:
 
 def test_the_overview_has_the_cycles_of_both_reports() -> None:
     before, after = (_sql(name, "select sum(cycles) from runs") for name in NAMES)
-    assert f"Total cycles: {pair_text(before, after, 'cycles')}" in _text(overview.layout(_context()))
+    assert f"Total device cycles: {pair_text(before, after, 'cycles')}" in _text(overview.layout(_context()))
 
 
 def test_always_live_has_a_side() -> None:

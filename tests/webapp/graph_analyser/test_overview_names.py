@@ -22,7 +22,7 @@ def test_causes_of_one_rule_name_their_place() -> None:
     shown = str(causes(Insights(1_000, {}, 0, 0, tuple(found), {}, ())))
     assert "Copies repeated in a loop (copy1)" in shown
     assert "Copies repeated in a loop (copy43)" in shown
-    assert "Waiting for the host (" not in shown
+    assert "Host copies on the critical path (" not in shown
 
 
 def test_a_program_without_a_name_shows_its_type() -> None:

@@ -13,6 +13,7 @@ from webapp.app import create_app
 from webapp.graph_analyser.overview.page import VIEW
 from webapp.library import Library
 
+_LOADING = json.dumps("Loading …")[1:-1]
 _PARTS = {
     "causes": ["overview-causes.children", "overview-unusual.children", "overview-findings.children"],
     "waits": ["overview-waits.children"],
@@ -59,10 +60,10 @@ def _stored(name: str, value: Any) -> dict[str, Any]:
 def test_a_page_whose_analysis_is_there_comes_filled() -> None:
     viewer = Viewer()
     empty = viewer.page()
-    assert all(text in empty for text in ("Looking for causes", "Adding up waits", "Adding up memory"))
+    assert empty.count(_LOADING) == 4
     VIEW.ahead(viewer.source)
     filled = viewer.page()
-    assert not any(text in filled for text in ("Looking for causes", "Adding up waits", "Adding up memory"))
+    assert _LOADING not in filled
     assert "overview-waits-table" in filled
     assert "Fullest tiles" in filled
 
@@ -101,7 +102,7 @@ def test_a_page_does_not_wait_for_an_analysis_that_takes_long() -> None:
     thread.start()
     assert begun.wait(60)
     try:
-        assert "Looking for causes" in viewer.page()
+        assert _LOADING in viewer.page()
     finally:
         go.set()
         thread.join(60)

@@ -122,6 +122,13 @@ function apiOf(box) {
   }
 }
 
+/**
+ * Whether the server has not yet said how many rows there are; the grid counts one until then.
+ *
+ * @param {any} api
+ */
+const isLoading = (api) => api.getGridOption("rowModelType") === "infinite" && api.isLastRowIndexKnown() !== true;
+
 /** @param {HTMLElement} box */
 function count(box) {
   const place = box.querySelector("[data-row-count]");
@@ -134,8 +141,9 @@ function count(box) {
     api.forEachNode(() => {
       all += 1;
     });
-  const text =
-    shown === all
+  const text = isLoading(api)
+    ? "Loading …"
+    : shown === all
       ? grouped.format(all) + (all === 1 ? " row" : " rows")
       : grouped.format(shown) + " of " + grouped.format(all) + " rows";
   if (place.textContent !== text) place.textContent = text;
@@ -151,10 +159,9 @@ function count(box) {
  * @param {number} all
  */
 function sayEmpty(box, api, shown, all) {
-  const isLoading = api.getGridOption("rowModelType") === "infinite" && api.isLastRowIndexKnown() !== true;
   const isFiltered = all > 0 || api.isAnyFilterPresent();
   const said = box.querySelector(".table-empty");
-  if (shown > 0 || isLoading) {
+  if (shown > 0 || isLoading(api)) {
     if (said) said.remove();
     return;
   }

@@ -20,7 +20,7 @@ from popvision.analysis.exchange.messages import (
 )
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
-from webapp.components import data_table, empty_hint
+from webapp.components import data_table, empty_hint, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import HIDE, figure_columns, figure_frame
 
@@ -37,7 +37,7 @@ def fan_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
         both = (source, program), (target, partner_of(source, target, program))
         fans = [fan_out_table(messages_of(*each)) for each in both]
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     fan = _joined("xch-fan", fans, ["receivers"], "tiles", "fan-out-compared", 260)
     parts: list[Component] = [html.Div([html.H2("Fan-out of sending tiles"), fan])]
     spread = [sendings_of(*each) for each in both]
@@ -70,7 +70,7 @@ def ipu_pair(source: ReportSource, target: ReportSource, program: int) -> Compon
         both = (source, program), (target, partner_of(source, target, program))
         sums = [between_ipus_table(messages_of(*each), target_of(each[0])) for each in both]
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     if max(len(table) for table in sums) < 2:
         return empty_hint("Both reports have one IPU, so no data moves between IPUs.")
     return _joined("xch-ipus", sums, ["from_ipu", "to_ipu"], "size_bytes", "ipus-compared", "100%")

@@ -25,7 +25,7 @@ from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from popvision.analysis.report.tiles import physical_id, target_of
-from webapp.components import Column, data_table, empty_hint, long_table, missing_note, noted
+from webapp.components import Column, data_table, empty_hint, long_table, missing_note, noted, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.figure_columns import figure_columns, figure_frame, why_missing
@@ -127,7 +127,7 @@ def _pairs(source: ReportSource, key: str, program: int, target: ReportSource | 
                 className="exchange-tab",
             )
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     heaviest = pairs_table(source, program)
     total, shown = int(all_messages.bytes.sum()), int(heaviest["bytes"].sum())
     text = f"The {len(heaviest):,} heaviest of {len(all_messages.src):,} messages: {shown:,} B of {total:,} B"
@@ -176,7 +176,7 @@ def tile_tab(
     try:
         who = partners(source, program, tile)
     except NotRecordedError as lacking:
-        return html.Div([*columns, empty_hint(str(lacking))], className="exchange-columns", **_REGION)
+        return html.Div([*columns, unavailable(lacking)], className="exchange-columns", **_REGION)
     columns.append(_partner_table("from", f"Receives from {len(who.sources):,} tiles", who.sources, who.received))
     columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
     columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
@@ -189,7 +189,7 @@ def _compared_tile(source: ReportSource, other: ReportSource, traffic: ExchangeT
     try:
         theirs = exchange_tiles(other, partner_of(source, other, traffic.program))
     except NotRecordedError as lacking:
-        return html.Div([title, empty_hint(str(lacking))])
+        return html.Div([title, unavailable(lacking)])
     if tile >= target_of(other).num_tiles:
         return html.Div([title, empty_hint(f"The target has no tile {tile:,}.")])
     rows = []
@@ -250,7 +250,7 @@ def fan_tab(source: ReportSource, program: int) -> Component:
     try:
         fan = fan_out_table(messages_of(source, program))
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     columns = figure_columns(fan)
     histogram = data_table("xch-fan", figure_frame(fan), columns, name="fan-out", height=230, filter_box=False)
     parts: list[Component] = [
@@ -289,7 +289,7 @@ def ipu_tab(source: ReportSource, program: int, theme: str) -> Component:
     try:
         sums = between_ipus(messages_of(source, program), target)
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     colours, most = tokens(theme), max(1, int(sums.max()))
     head = html.Tr([html.Th("from \\ to"), *[html.Th(f"IPU {ipu}", scope="col") for ipu in range(target.num_ipus)]])
     body = []

@@ -74,8 +74,6 @@ KEYS = (
 
 HINT = "The wheel zooms, a drag moves, Shift and a drag measures a window of cycles; ? lists all keys."
 
-NOT_RECORDED = "This report has no execution profile: run the program with autoReport.outputExecutionProfile=true."
-
 
 def layout(context: ViewContext) -> Component:
     """The page: toolbar, drawing and tabs."""
@@ -181,7 +179,7 @@ def _traces(context: ViewContext) -> Component:
             title = html.Div([html.Strong(name), f" {source.label}"], className="trace-side", title=source.label)
             drawn.append(html.Div([title, _trace(facts, f"{name}: execution trace")], className="trace-half"))
         else:
-            drawn.append(html.Div(empty_hint(f"{name}: {NOT_RECORDED}"), className="trace-half"))
+            drawn.append(html.Div(empty_hint(f"{name}: {why_no_run(source)}"), className="trace-half"))
     return html.Div(drawn, className="trace-pair")
 
 
@@ -231,7 +229,7 @@ def missing(context: ViewContext) -> str:
     """The reason why there is nothing to show, "" when there is something."""
     if run_bars(context.source).total:
         return ""
-    return why_no_run(context.source, NOT_RECORDED)
+    return why_no_run(context.source)
 
 
 def register(app: Dash, library: Library) -> None:

@@ -43,6 +43,9 @@ CLASS_TEXT = {
 _STEP = ("step", "tstep")
 
 
+_EVERYTHING = "everything recorded"
+
+
 @dataclass(frozen=True)
 class Window:
     """The cycles [begin, end) that the tabs describe. `origin` is "visible", "selected" or "step", `text` names it."""
@@ -51,6 +54,11 @@ class Window:
     end: int
     origin: str
     text: str
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether it holds all recorded cycles."""
+        return self.text == _EVERYTHING
 
 
 def selected_ipu(selection: Selection) -> int:
@@ -83,7 +91,7 @@ def window_of(source: ReportSource, selection: Selection) -> Window:
     first, last = min(selection.begin or 0, total), total if selection.end is None else min(selection.end, total)
     if last <= first:
         first, last = 0, total
-    text = "everything recorded" if (first, last) == (0, total) else "the visible window"
+    text = _EVERYTHING if (first, last) == (0, total) else "the visible window"
     return Window(first, last, "visible", text)
 
 

@@ -164,8 +164,9 @@ def _exports(key: str, window: Window, ipu: int | None, counted: Collection[str]
 
 def _head(window: Window, figures: list[WindowFigures], clock: float, side: str) -> list[Component]:
     length = window.end - window.begin
+    title = "Total device cycles" if window.is_everything else "Device cycles of the window"
     facts = [
-        ("Total cycles", cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
+        (title, cycles_text(length, clock), f"device cycles {window.begin:,} to {window.end:,}"),
         (
             "Device time",
             seconds_text(length / clock) if clock > 0 else "–",

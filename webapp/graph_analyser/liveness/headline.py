@@ -15,7 +15,7 @@ from webapp.components.difference import relative_text, signed_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
-from webapp.graph_analyser.plots.headline import Figure, headline
+from webapp.graph_analyser.plots.headline import Figure, headline, of_replica
 
 
 def liveness_headline(
@@ -28,7 +28,7 @@ def liveness_headline(
     side = "" if target is None else "Source: "
     figures = [
         Figure(
-            f"{side}peak of {place}" if side else f"Peak of {place}",
+            f"{side}peak of {place}" if side else _peak_title(source, line),
             bytes_text(top.total),
             f"index {top.index:,}: {step}",
             f"{both_units(top.total)} = {both_units(top.always_live)} always live + {both_units(top.not_always_live)}",
@@ -64,6 +64,12 @@ def liveness_headline(
         formula="live at an index = always live + not always live at the index",
     )
     return [headline(figures), help_]
+
+
+def _peak_title(source: ReportSource, line: Curve) -> str:
+    if line.where.kind == "all":
+        return f"Peak liveness{of_replica(source, line.where.number)}"
+    return f"Peak of {where_text(line.where, target_of(source).num_replicas)}"
 
 
 def _of_target(before: int, top: Peak) -> Figure:

@@ -17,7 +17,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
 from webapp.arrays import Int64Array
-from webapp.components import empty_hint, themed
+from webapp.components import themed, unavailable
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.liveness.headline import liveness_headline
 from webapp.graph_analyser.liveness.paired_curve import PairedCurve
@@ -59,7 +59,7 @@ def plot_parts(
             lowered_tile(source, drawing.curve.tiles.start)
     except (NotRecordedError, ValueError) as problem:
         empty = themed(NOTHING, theme)
-        return empty, {"name": "live", "count": 0}, "", "", empty_hint(str(problem))
+        return empty, {"name": "live", "count": 0}, "", "", unavailable(problem)
     if state.graph == "time":
         return _over_time(source, key, drawing, state, theme, target)
     shown = drawing.figure if state.graph == "curve" else NOTHING
@@ -86,7 +86,7 @@ def _over_time(
     try:
         over = draw_over_time(source, drawing.curve, state, theme, target)
     except (NotRecordedError, ValueError) as problem:
-        return themed(NOTHING, theme), {"name": "live", "count": 0}, head, "", empty_hint(str(problem))
+        return themed(NOTHING, theme), {"name": "live", "count": 0}, head, "", unavailable(problem)
     first, last = over.cycles
     config = _config(source, key, drawing, state) | {"count": last - first, "first": first, "span": ["from", "to"]}
     config |= {"ids": len(drawing.curve.program), "mark": "", "view": "span"}

@@ -24,7 +24,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
 from webapp.comparison import KEY
-from webapp.components import data_table, empty_hint, help_text, long_table
+from webapp.components import data_table, empty_hint, help_text, long_table, unavailable
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.compared_tabs import pair_tab
@@ -139,7 +139,7 @@ def parts(source: ReportSource, key: str, state: LivenessState) -> Any:
         query = query_of(replace(state, indices=())) | {"variable": str(state.variable)}
         columns = figure_columns(parts_table(source, state.variable, state.where), _PARTS)
     except (NotRecordedError, ValueError) as problem:
-        return empty_hint(str(problem))
+        return unavailable(problem)
     place = where_text(state.where, target_of(source).num_replicas)
     title = html.Div([html.B(name[state.variable]), f" on {place}"], className="live-parts-title")
     return html.Div([title, long_table("liveness-parts", key, query, columns)], className="tab-column")

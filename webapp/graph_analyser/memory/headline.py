@@ -12,12 +12,12 @@ from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
-from popvision.analysis.report.tiles import Where, target_of
+from popvision.analysis.report.tiles import Where
 from webapp.components import help_text
 from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.memory.state import MemoryState, memory_state
 from webapp.graph_analyser.plots.bytes_axis import both_units
-from webapp.graph_analyser.plots.headline import Figure, headline, paired
+from webapp.graph_analyser.plots.headline import Figure, headline, of_replica, paired
 from webapp.view import ViewContext
 
 
@@ -50,7 +50,7 @@ def _figures(source: ReportSource, key: str, state: MemoryState) -> list[Figure]
     largest, most = memory.tiles.start + int(shown.argmax()), int(shown.max())
     figures = [
         Figure(
-            "Used",
+            f"Memory in use{of_replica(source, state.replica)}",
             bytes_text(used),
             f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
             f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles",
@@ -83,7 +83,6 @@ def _figures(source: ReportSource, key: str, state: MemoryState) -> list[Figure]
 
 
 def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
-    replicas = target_of(source).num_replicas
     try:
         device_peak = peak(curve(source, Where("all", state.replica or 0)))
         tile = fullest_tile(source, state.replica)
@@ -92,7 +91,7 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
         return []
     return [
         Figure(
-            "Live at the device's peak" if replicas == 1 else f"Live at the peak of replica {state.replica or 0}",
+            f"Peak liveness{of_replica(source, state.replica or 0)}",
             bytes_text(device_peak.total),
             f"index {device_peak.index:,}",
             f"{both_units(device_peak.total)} of one replica while {program_label(source, device_peak.program)} runs",
@@ -100,7 +99,7 @@ def _peaks(source: ReportSource, key: str, state: MemoryState) -> list[Figure]:
             number=device_peak.total,
         ),
         Figure(
-            "Live at the fullest tile's peak",
+            "Peak of the fullest tile",
             bytes_text(mine.total),
             f"tile {tile:,}, index {mine.index:,}",
             f"{both_units(mine.total)} while {program_label(source, mine.program)} runs",

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.liveness.curve import fullest_tile
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.report.source import ReportSource
-from webapp.components import empty_hint, themed
+from webapp.components import themed, unavailable
 from webapp.graph_analyser.memory.plot import draw_memory
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.memory.tile_map_plot import draw_tile_map
@@ -29,7 +29,7 @@ def plot_parts(
         draw = draw_tile_map if state.graph == "map" else draw_memory
         drawing = draw(source, state, theme, target)
     except (NotRecordedError, ValueError, FormatError) as problem:
-        return themed(NOTHING, theme), {"name": "mem", "count": 0}, "", empty_hint(str(problem))
+        return themed(NOTHING, theme), {"name": "mem", "count": 0}, "", unavailable(problem)
     first = int(drawing.ids[0])
     in_order = state.graph == "map" or bool((drawing.ids[1:] > drawing.ids[:-1]).all())
     config = {

@@ -17,7 +17,6 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
 from webapp.components import (
     TabSet,
-    empty_hint,
     group,
     help_text,
     long_table,
@@ -31,10 +30,10 @@ from webapp.components import (
     search_box,
     segments,
     select,
-    sentence,
     spacer,
     toggle,
     toolbar,
+    unavailable,
 )
 from webapp.graph_analyser.operations.graph import graph_part, opened_name, path_part
 from webapp.graph_analyser.operations.roofline import roofline_part
@@ -70,7 +69,7 @@ def layout(context: ViewContext) -> Component:
     try:
         state = OperationState.read(source, context.params)
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     above = html.Div(
         [html.Div(id="ops-path", className="ops-path"), html.Div(id="ops-main", className="ops-main")],
         className="ops-top",
@@ -154,7 +153,7 @@ def _main(context: ViewContext) -> tuple[Any, Any]:
         state = OperationState.read(source, params)
         return _view(context, state), path_part(state, opened_name(source, state, params))
     except (NotRecordedError, ValueError) as problem:
-        return empty_hint(sentence(problem)), ""
+        return unavailable(problem), ""
 
 
 def _view(context: ViewContext, state: OperationState) -> Component:

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from popvision.analysis.operations.roofline import Roofline, roofline
 from popvision.analysis.report.not_recorded import NotRecordedError
 from webapp.arrays import Float64Array
-from webapp.components import empty_hint, figure, help_text, plain
+from webapp.components import empty_hint, figure, help_text, plain, unavailable
 from webapp.graph_analyser.operations.state import OperationState
 from webapp.graph_analyser.operations.tables import FIGURES
 from webapp.theme import tokens
@@ -35,7 +35,7 @@ def roofline_part(source: ReportSource, state: OperationState, theme: str) -> Co
     try:
         figures = roofline(source, groups)
     except NotRecordedError as lacking:
-        return empty_hint(str(lacking))
+        return unavailable(lacking)
     if state.find:
         figures = replace(figures, **_matching(figures, groups.name, state.find))
     if not len(figures.row):

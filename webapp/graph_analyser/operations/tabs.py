@@ -112,14 +112,7 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
             title, kind, help, _ = FIGURES[field]
             known = recorded[field].clip(min=0) if field.startswith("flops") else recorded[field]
             total, own = int(known.sum()), int(known[1:].sum())
-            rows.append(
-                (
-                    html.Span(
-                        f"Total {title[0].lower()}{title[1:]}" if title != "FLOPs" else "Total FLOPs", title=help
-                    ),
-                    _text(total, kind, clock),
-                )
-            )
+            rows.append((html.Span(_of_report(field, title), title=help), _text(total, kind, clock)))
             share = percent_text(own / total) if total > 0 else "–"
             attributed.append((title, f"{_text(own, kind, clock)} ({share})"))
     columns = [
@@ -128,6 +121,13 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
         html.Div([html.H2("Not recorded"), *[html.P(each) for each in sums.missing]] if sums.missing else []),
     ]
     return html.Div([html.P(NOTHING, className="ops-hint dim"), html.Div(columns, className="detail-columns")])
+
+
+def _of_report(field: str, title: str) -> str:
+    """The title of a total. Cycles of several IPUs add up, so they are not the device cycles of the Summary."""
+    if field == "cycles":
+        return "Cycles of all IPUs"
+    return f"Total {title}" if title.isupper() or title == "FLOPs" else f"Total {title[0].lower()}{title[1:]}"
 
 
 def _summary(source: ReportSource, key: str, state: OperationState, chosen: Chosen) -> Component:

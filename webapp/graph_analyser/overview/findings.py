@@ -6,7 +6,7 @@ them there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,10 +14,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
-from webapp.components import empty_hint
+from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.section import section
 from webapp.formats import bytes_text, cycles_text, in_units, percent_text
+from webapp.problems import LOST
 
 #: Selection key of the dismissed findings.
 DISMISSED = "dismissed"
@@ -29,8 +30,7 @@ _BOUNDS = "upper bounds: the cost if the cause vanished and nothing else changed
 
 def place(side: str = "") -> Component:
     """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
-    wait = html.P("Looking for causes …", className="note", role="status")
-    body = html.Div(wait, id="overview-findings")
+    body = html.Div(loading(), id="overview-findings")
     return section("findings", "What stands out", body, hint=side + _BOUNDS)
 
 
@@ -59,8 +59,11 @@ def _cause(finding: Finding, listed: list[Finding]) -> str:
     return f"{title} ({finding.evidence[0].name})"
 
 
-def findings_list(key: str, found: Insights, dismissed: tuple[str, ...] = ()) -> list[Component]:
-    """The findings that are not dismissed, or the sentence that there is none; then what was not looked at."""
+def findings_list(
+    key: str, found: Insights, dismissed: tuple[str, ...] = (), lost: Sequence[str] = ()
+) -> list[Component]:
+    """The findings that are not dismissed, or the sentence that there is none; then what was not looked at. `lost` is
+    what the bar at the top of the page says of damage."""
     listed = [each for each in found.findings if each.key not in dismissed]
     hidden = len(found.findings) - len(listed)
     parts: list[Component] = [html.Ol([_finding(key, each) for each in listed], className="findings")]
@@ -69,7 +72,8 @@ def findings_list(key: str, found: Insights, dismissed: tuple[str, ...] = ()) ->
     notes = [f"{TITLES[rule]}: {count:,} more." for rule, count in found.further.items()]
     reasons: dict[str, list[str]] = {}
     for each in found.not_looked_at:
-        reasons.setdefault(each.reason, []).append(TITLES[each.rule])
+        is_lost = any(loss in each.reason for loss in lost)
+        reasons.setdefault(LOST if is_lost else each.reason, []).append(TITLES[each.rule])
     notes += [f"Not looked at ({'; '.join(rules)}): {reason}" for reason, rules in reasons.items()]
     parts += [html.P(text, className="note") for text in notes]
     if hidden:

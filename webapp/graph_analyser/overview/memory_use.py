@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
 from popvision.analysis.report.not_recorded import NotRecordedError
-from webapp.components import empty_hint
+from webapp.components import loading, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.row_export import Value, exportable, row_values
 from webapp.components.section import meter, section
@@ -28,7 +28,7 @@ _HEADS = (
 
 def place(side: str = "") -> Component:
     """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
-    body = html.Div(html.P("Adding up memory …", className="note"), id="overview-use")
+    body = html.Div(loading(), id="overview-use")
     return section("use", "What fills the memory", body, hint=side + "bytes in use, gaps excluded")
 
 
@@ -37,7 +37,7 @@ def contents(context: ViewContext) -> list[Component]:
     try:
         use = memory_use(context.source)
     except NotRecordedError as problem:
-        return [empty_hint(str(problem))]
+        return [unavailable(problem)]
     sides = [_tiles(context.key, use), _sixths(use)]
     return [html.Div(sides, className="section-columns"), _users(use)]
 

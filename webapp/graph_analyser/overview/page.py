@@ -23,10 +23,10 @@ from popvision.analysis.insights.rules import insights
 from popvision.analysis.insights.unusual import unusual
 from popvision.analysis.memory.capacity import memory_excess, why_no_run
 from popvision.analysis.memory.usage import breakdown
-from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
+from popvision.analysis.report.not_recorded import GRAPH_PROFILE, FormatError, NotRecordedError, if_recorded
 from popvision.analysis.source_code.lines import busiest_ipu
 from popvision.analysis.summary.headline import Headline, headline
-from webapp.components import empty_hint
+from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.page_parts import PartContent, part_stores, register_part
 from webapp.components.section import section
@@ -37,12 +37,19 @@ from webapp.graph_analyser.summary.headline import CardContext
 from webapp.graph_analyser.summary.shares import share_bar, share_rows
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
+from webapp.problems import LOST
 from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _TOP = 3
+
+#: Between the bar and the causes, since a phase has another figure in each.
+_TWO_MEASURES = (
+    "The bar shares out the time of all tiles. The causes below count cycles of the critical path: steps, one after "
+    "the other."
+)
 
 _READ = "overview read ahead"  #: what is kept when everything has been worked out
 _LONGEST_WAIT = 0.3  #: seconds that the first lines wait for the rest
@@ -89,7 +96,7 @@ def _found(context: ViewContext) -> Sequence[Any]:
     """The causes of the first lines, what is unusual, and all findings."""
     insight = insights(context.source)
     line = unusual(context.source, insight)
-    listed = findings.findings_list(context.key, insight, findings.dismissed_of(context.params))
+    listed = findings.findings_list(context.key, insight, findings.dismissed_of(context.params), context.source.lost)
     return findings.causes(insight), f"Unusual: {in_units(line)}" if line else "", listed
 
 
@@ -129,10 +136,12 @@ def _both(title: str, before: float | None, after: float | None, kind: str) -> C
 def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: Headline | None) -> Component:
     """Total cycles, the bar of phases, and the place of the three causes that cost most."""
     compared = (
-        [_both("Total cycles", figures.total_cycles, theirs.total_cycles, "cycles")] if theirs is not None else []
+        [_both("Total device cycles", figures.total_cycles, theirs.total_cycles, "cycles")]
+        if theirs is not None
+        else []
     )
     if figures.total_cycles is None:
-        lost: Component = empty_hint(figures.lost.get("cycles") or why_no_run(context.source))
+        lost: Component = empty_hint(LOST if "cycles" in figures.lost else why_no_run(context.source))
         if compared:
             lost = html.Div([*compared, lost])
         return section("overview-time", "Time", [lost, html.Div(id="overview-causes", hidden=True)])
@@ -145,11 +154,12 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
     body: list[Component] = [*compared, html.P(head, className="overview-line")]
     if figures.shares is not None:
         body += [share_bar(figures, labels=False), html.Div(share_rows(figures), className="share-legend")]
+        body.append(html.P(_TWO_MEASURES, className="dim"))
     if figures.apart:
         body.append(html.P(in_units(figures.apart), className="dim", id="overview-apart"))
     if figures.not_recorded:
         body.append(html.Div(figures.not_recorded, className="note", role="note"))
-    body.append(html.Div(html.P("Looking for causes …", className="note"), id="overview-causes"))
+    body.append(html.Div(loading(), id="overview-causes"))
     return section(
         "overview-time", "Time", body, hint="device cycles, all recorded runs; the bar: share of tile cycles"
     )
@@ -158,9 +168,7 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
 def _memory(context: ViewContext, figures: Headline, cards: CardContext, theirs: Headline | None) -> Component:
     """Whether the program fits and by how much, and the three categories that take most."""
     if figures.tile_bytes is None or figures.used_bytes is None:
-        return section(
-            "overview-memory", "Memory", empty_hint(figures.lost.get("memory") or "Memory was not recorded.")
-        )
+        return section("overview-memory", "Memory", empty_hint(LOST if "memory" in figures.lost else GRAPH_PROFILE))
     excess = memory_excess(context.source)
     if excess is not None:
         fits: list[Any] = [

@@ -8,11 +8,10 @@ from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting, waits_table
-from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.source_code.lines import busiest_ipu
-from webapp.components import data_table, empty_hint
+from webapp.components import data_table, empty_hint, loading, unavailable
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.components.section import section
 from webapp.view import ViewContext
@@ -28,7 +27,7 @@ _LAYOUT: Layout = {"name": {"flex": 1}, "line": {"width": 150}, "program": HIDE,
 
 def place(side: str = "") -> Component:
     """The place of the section, with a note until it is there. `side` begins its hint: whose figures these are."""
-    body = [html.Div(html.P("Adding up waits …", className="note"), id="overview-waits"), html.P(id="overview-wait")]
+    body = [html.Div(loading(), id="overview-waits"), html.P(id="overview-wait")]
     hint = side + "cost of waiting for the last tile at each sync, on the IPU whose steps take longest"
     return section("waits", "Who makes the tiles wait", body, hint=hint)
 
@@ -37,14 +36,12 @@ def contents(context: ViewContext) -> Component:
     """The contents of the section."""
     source = context.source
     unknown = tiles_unknown(source)
-    if memory_excess(source) is not None:
-        unknown = "The program does not fit, so it never ran."
     if unknown:
         return empty_hint(unknown)
     try:
         costs = costs_of_waiting(source, busiest_ipu(source))
     except NotRecordedError as problem:
-        return empty_hint(str(problem))
+        return unavailable(problem)
     if not len(costs.tile):
         return empty_hint("No tile waits for another at a sync.")
     return _grid(source, costs)

@@ -10,6 +10,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.report.range_statistics import Statistics
+from popvision.analysis.report.source import ReportSource
+from popvision.analysis.report.tiles import target_of
 from webapp.components.attributes import attributes
 from webapp.components.sides import ARROW, pair_text
 from webapp.formats import bytes_text, integer_text
@@ -28,6 +30,11 @@ class Figure:
     state: str = ""  #: "" or "bad"
     number: int | None = None  #: the value as a number of `kind`, for the difference of two reports
     kind: str = "bytes"
+
+
+def of_replica(source: ReportSource, replica: int | None) -> str:
+    """What a title adds to a figure of one of several replicas."""
+    return "" if replica is None or target_of(source).num_replicas == 1 else f", replica {replica}"
 
 
 def paired(source: Sequence[Figure], target: Sequence[Figure]) -> list[Figure]:

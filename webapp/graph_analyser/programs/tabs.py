@@ -17,7 +17,7 @@ from popvision.analysis.programs.details import (
     tile_figures,
 )
 from popvision.analysis.programs.table import program_vertices
-from webapp.components import Column, Tab, data_table, empty_hint, sentence, tabs
+from webapp.components import Column, Tab, data_table, empty_hint, tabs, unavailable
 from webapp.components.debug_chain import debug_chain_list
 from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.graph_analyser.programs.summary_tab import CLASS_HELP, related_tab, summary_tab
@@ -41,7 +41,7 @@ def program_panel(context: ViewContext) -> Component:
         known = selection.ipu is None or selection.ipu < source.reader.target().num_ipus
         described = program_facts(source, program, selection.ipu if known else None)
     except ValueError as problem:
-        return empty_hint(sentence(problem))
+        return unavailable(problem)
     tiles = tile_figures(source, program)
     items = [Tab("summary", "Summary", summary_tab(source, described, key, context.target))]
     if any(column is not None for column in (tiles.estimated, tiles.recorded, tiles.received, tiles.exchange_code)):

@@ -18,7 +18,7 @@ from popvision.analysis.ranks.rank_figures import StepsOfRanks, figures_by_rank,
 from popvision.analysis.ranks.rank_set import RankFacts, RankSet, rank_facts
 from popvision.analysis.ranks.sentences import sentences
 from popvision.analysis.report.not_recorded import FormatError, if_recorded
-from webapp.components import Column, data_table, empty_hint, long_table, register_rows
+from webapp.components import Column, data_table, empty_hint, loading, long_table, register_rows
 from webapp.components.attributes import attributes
 from webapp.components.download_link import table_links
 from webapp.components.section import meter, section
@@ -83,10 +83,9 @@ def layout(context: ViewContext) -> Component:
     assert facts is not None  # else `missing` has spoken
     engine = f", engine {facts.engine}" if facts.engine else ""
     head = f"{facts.what.title()} {facts.rank} of {facts.ranks} of {facts.run}{engine}"
-    waiting = html.P(f"Reading {facts.ranks} ranks …", className="note")
     return html.Div(
         [
-            section("ranks", "Ranks of one run", html.Div(waiting, id="ranks-sentences"), hint=head),
+            section("ranks", "Ranks of one run", html.Div(loading(), id="ranks-sentences"), hint=head),
             section(
                 "ranks-each",
                 "Time and memory by rank",

@@ -17,7 +17,7 @@ from popvision.analysis.compare.not_attributed import program_label
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
 from popvision.export.cells import safe_cell
 from popvision.export.diff_json import diff_document
-from webapp.components import empty_hint
+from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.section import section
@@ -37,11 +37,10 @@ _VIEWS = {"programs": ("program_tree", "program"), "variables": ("memory", "vari
 
 def changes_place(context: ViewContext) -> Component:
     """The place of the sections, with a note until they are there."""
-    wait = html.P("Comparing programs, variables and tiles …", className="note", role="status")
     return html.Div(
         [
             dcc.Store(id="summary-compared", data=list(context.targets)),
-            html.Div(wait, id="summary-changes", className="section-stack"),
+            html.Div(loading(), id="summary-changes", className="section-stack"),
         ]
     )
 

@@ -13,7 +13,7 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.metrics import measure
-from popvision.analysis.memory.capacity import DOES_NOT_FIT
+from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
@@ -29,6 +29,7 @@ from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.shares import time_shares
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
+from webapp.problems import LOST
 from webapp.view import View, ViewContext
 
 #: Selection key of the filter over the engine options.
@@ -59,7 +60,7 @@ def layout(context: ViewContext) -> Component:
         [
             headline_cards(summary.headline, cards),
             *(what_changed(context) if compared else []),
-            time_shares(named, cards),
+            time_shares(named, cards, why_no_run(context.source)),
             *([*comparison(context), changes_place(context)] if compared else []),
             html.Div(
                 [
@@ -68,7 +69,7 @@ def layout(context: ViewContext) -> Component:
                 ],
                 className="section-columns",
             ),
-            _runs(summary.runs, bool(summary.headline.tiles_out_of_memory), summary.lost.get("runs", "")),
+            _runs(summary.runs, LOST if "runs" in summary.lost else why_no_run(context.source)),
             _options(summary, context.params.get(_FILTER, "")),
             *[_json_file(each) for each in json_files(context.source)],
             _files(file_rows(context.source), str(context.source.folder), summary.missing),
@@ -105,7 +106,7 @@ class _Others:
 
 def _device(summary: Summary, others: _Others) -> Component:
     if summary.target is None and not any(each.target for each in others.summaries):
-        sentence = summary.lost.get("target", "This report does not describe the device.")
+        sentence = LOST if "target" in summary.lost else "This report does not describe the device."
         return section("device", "Device", empty_hint(sentence))
     return section("device", "Device", others.facts("Device", _device_rows, summary))
 
@@ -163,15 +164,9 @@ def _provenance(summary: Summary, others: _Others) -> Component:
     return section("provenance", "Provenance", others.facts("Provenance", lambda each: list(each.provenance), summary))
 
 
-def _runs(runs: list[RunRow], out_of_memory: bool, lost: str = "") -> Component:
+def _runs(runs: list[RunRow], why_none: str) -> Component:
     if not runs:
-        if lost:
-            sentence = lost
-        elif out_of_memory:
-            sentence = DOES_NOT_FIT
-        else:
-            sentence = "No run was recorded: run the program with autoReport.outputExecutionProfile or autoReport.all."
-        return section("runs", "Runs", empty_hint(sentence))
+        return section("runs", "Runs", empty_hint(why_none))
     rows = [
         {
             "run": row.run,
@@ -217,8 +212,8 @@ def _host_time(microseconds: int) -> str:
 
 def _options(summary: Summary, filter_text: str) -> Component:
     if not summary.options:
-        damage = summary.lost.get("meta", "")
-        return section("options", "Engine options", empty_hint(damage or "The report lists no options."))
+        sentence = LOST if "meta" in summary.lost else "The report lists no options."
+        return section("options", "Engine options", empty_hint(sentence))
     rows = [{"kind": kind, "name": name, "value": value} for kind, name, value in summary.options]
     columns = [Column("name", "Option", flex=2), Column("value", "Value", flex=3)]
     if any(kind != "engine" for kind, _, _ in summary.options):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dash import html
 from dash.development.base_component import Component
 
-from popvision.analysis.memory.capacity import DOES_NOT_FIT
 from popvision.analysis.summary.headline import Headline
 from webapp.components import empty_hint, help_text
 from webapp.components.section import section
 from webapp.formats import percent_text
 from webapp.graph_analyser.summary.headline import CardContext
+from webapp.problems import LOST
 
 PHASE_NAMES = {
     "compute": ("Compute", "compute", "OnTileExecute: compute sets running"),
@@ -21,8 +21,8 @@ PHASE_NAMES = {
 }
 
 
-def time_shares(named: list[tuple[str, Headline]], cards: CardContext) -> Component:
-    """The section of one or more reports: a bar of phases each, with a legend."""
+def time_shares(named: list[tuple[str, Headline]], cards: CardContext, why_none: str) -> Component:
+    """The section of one or more reports: a bar of phases each, with a legend; `why_none` where no run was recorded."""
     about = help_text(
         "Where the time goes",
         "Cycles of all tiles by phase. Waiting at a barrier counts as sync, waiting for the host before a stream copy "
@@ -30,16 +30,16 @@ def time_shares(named: list[tuple[str, Headline]], cards: CardContext) -> Compon
         formula="sum over tiles of cycles in the phase / (tiles x total cycles)",
     )
     if all(headline.shares is None for _, headline in named):
-        damage, over = named[0][1].lost.get("shares", ""), named[0][1].tiles_out_of_memory
+        sentence = LOST if "shares" in named[0][1].lost else why_none
         return section(
             "shares",
             "Where the time goes",
-            empty_hint(damage or (DOES_NOT_FIT if over else "No run was recorded, so there are no shares of time.")),
+            empty_hint(sentence),
         )
     body: list[Component] = []
     for name, each in named:
         if name:
-            why = each.lost.get("shares", "no run was recorded")
+            why = "lost, the file is damaged" if "shares" in each.lost else "no run was recorded"
             body.append(html.Div(name if each.shares else f"{name}: {why}", className="share-name"))
         if each.shares is None:
             continue

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError
 from popvision.analysis.trace.kernels import FORMULAS, KERNEL_QUESTIONS, has_kernels
-from webapp.components.message import empty_hint
+from webapp.components.message import empty_hint, unavailable
 from webapp.components.table import MOST_ROWS, Column, data_table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def kernels_content(source: HostTrace) -> Component:
         try:
             frame = ask(source)
         except FormatError as problem:
-            return empty_hint(str(problem))
+            return unavailable(problem)
         parts.append(html.H3(HEADINGS[question], className="tl-kernels-heading"))
         if not len(frame):
             parts.append(html.P("None: no name begins with nccl or rccl.", className="tl-scope"))

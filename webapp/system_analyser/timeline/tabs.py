@@ -14,7 +14,7 @@ from popvision.analysis.trace.difference import DIFFERENCES, difference_frame, t
 from popvision.analysis.trace.search import EventFacts, list_matches, name_of_event
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
 from webapp.comparison import compared_trace, target_keys
-from webapp.components import Column, TabSet, data_table, empty_hint
+from webapp.components import Column, TabSet, data_table, empty_hint, unavailable
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.renewed import renewed_html
 from webapp.components.table import MOST_ROWS
@@ -399,7 +399,7 @@ def difference_content(context: ViewContext) -> Component:
     try:
         difference = trace_difference(context.trace, target)
     except FormatError as problem:
-        return empty_hint(str(problem))
+        return unavailable(problem)
     if not len(difference):
         return empty_hint("Neither trace holds an event with a duration.")
     rows = difference.listed(MOST_PATHS)
