@@ -411,7 +411,7 @@ def files(tmp_path_factory):
 
 SENTENCES = {
     "cut": "cannot be read as a",
-    "text": "it is not an SQLite database",
+    "text": "not an SQLite file",
     "nothing": "it is empty",
     "newer": "newer",
     "foreign": "table",
@@ -446,7 +446,7 @@ COMMANDS = [
     (["summary", "foreign.pop"], 1, "none of its tables are those of a profile.pop"),
     (["summary", "good.pvti"], 1, "give the profile.pop of a report folder"),
     (["export", "steps", "good", "-o", "no/steps.csv"], 1, "cannot write no/steps.csv: No such file"),
-    (["export", "steps", "text.pop"], 1, "it is not an SQLite database"),
+    (["export", "steps", "text.pop"], 1, "not an SQLite file"),
     (["export", "colours", "good"], 2, "'colours' is not one of"),
     (["view", "gone"], 1, "gone does not exist; give a folder of reports"),
     (["view", "good", "--port", "80000"], 2, "80000 is not in the range"),

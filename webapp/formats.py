@@ -73,3 +73,9 @@ def seconds_text(seconds: float | None) -> str:
         if abs(seconds) < limit:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:,.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
+
+
+def head_tail(name: str, most: int) -> str:
+    """A name in at most so many letters: its head and its tail, which tell names of one scope apart."""
+    head = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:head]}…{name[len(name) - most + 1 + head :]}"

@@ -228,7 +228,7 @@ def _menu(
                 _menu_button("settings", "Preferences", "nav-preferences", "Preferences: units, theme, reload"),
                 _menu_button("theme", "Theme", "nav-theme", "Switch between light and dark (t)"),
                 help_link(current.title, icon("help"), html.Span("Help", className="nav-text"), class_name="nav-item"),
-                _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Keyboard shortcuts (?)"),
+                _menu_button("keyboard", "Shortcuts", "nav-shortcuts", "Shortcuts (?)"),
                 _menu_button("collapse", "Collapse", "nav-collapse", "Collapse or expand this menu ([)"),
             ],
             className="nav-foot",

@@ -98,4 +98,4 @@ def test_a_report_that_is_written_anew_or_gone_is_said(page: Page, growing: Grow
     expect(page.locator("#growth")).to_be_empty()
     (growing.folder / "profile.pop").write_bytes(b"not a report")
     look(page)
-    expect(page.locator("#growth")).to_contain_text("growing/profile.pop is no profile.pop")
+    expect(page.locator("#growth")).to_contain_text("growing/profile.pop is not a PopVision report")

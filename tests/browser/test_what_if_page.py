@@ -62,7 +62,7 @@ def test_time_and_memory_side_by_side_and_where_it_stops(page: Page) -> None:
 
 
 def test_axes_and_figures_are_in_the_address(page: Page) -> None:
-    page.get_by_label("Across", exact=True).select_option("axis.target")
+    page.get_by_label("X", exact=True).select_option("axis.target")
     expect(page).to_have_url(re.compile("wi_across=axis.target"))
     expect(page.locator("#what-if-table tbody tr")).to_have_count(2)
     page.get_by_label("Lines", exact=True).select_option("none")

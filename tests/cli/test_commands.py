@@ -123,7 +123,7 @@ def test_export_to_a_file_leaves_no_part(path: Path, tmp_path: Path) -> None:
     ("make", "sentence"),
     [
         (lambda p: None, "does not exist"),
-        (lambda p: p.write_text("hello"), "not an SQLite database"),
+        (lambda p: p.write_text("hello"), "not an SQLite file"),
         (lambda p: p.write_bytes(b""), "it is empty"),
         (lambda p: p.mkdir(), "holds no profile.pop"),
     ],

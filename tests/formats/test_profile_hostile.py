@@ -138,7 +138,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
         reader.array(999)
 
 
-@pytest.mark.parametrize(("content", "message"), [(b"", "it is empty"), (b"text\n" * 9, "not an SQLite database")])
+@pytest.mark.parametrize(("content", "message"), [(b"", "it is empty"), (b"text\n" * 9, "not an SQLite file")])
 def test_other_files(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "profile.pop"
     path.write_bytes(content)

@@ -108,7 +108,7 @@ def test_foreign_files_are_one_sentence(tmp_path: Path) -> None:
         paraview: "ParaView",
         other: "lacks the table",
         empty: "empty",
-        text: "not an SQLite database",
+        text: "not an SQLite file",
         tmp_path / "missing.pvti": "cannot open",
         tmp_path: "cannot open",
     }

@@ -46,7 +46,7 @@ def masthead(title: str = "Catalogue") -> Component:
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
                     help_link(title),
-                    _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
+                    _button("keyboard", "Shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
             ),
@@ -62,8 +62,9 @@ def layout(library: Library, params: Mapping[str, str], *, refresh: bool) -> Com
         return no_folder()
     about = help_text(
         "Figures of many reports",
-        "Headline figures of every report below the folder, from .popvision-catalogue.parquet in it, which DuckDB and "
-        "pandas read and which may be deleted. New and changed reports are read when this page is opened or reloaded.",
+        "Headline figures of every report below the folder, from .popvision-catalogue.parquet in it. DuckDB and "
+        "pandas read that file; it may be deleted. New and changed reports are read when this page is opened or "
+        "reloaded.",
         "The condition is SQL over the columns, such as cycles > 1e6 AND peak < 600000; an axis of a sweep stands in "
         'double quotes: "axis.tiles" = 64. It has no access to other files.',
         formula="each figure as in docs/compare.md; the formula is in the title of its column",
@@ -116,7 +117,7 @@ def _scatter() -> Component:
     return html.Section(
         [
             html.Div(
-                [_choice("catalogue-y", "Up"), _choice("catalogue-y2", "Beside it"), _choice("catalogue-x", "Across")],
+                [_choice("catalogue-y", "Y"), _choice("catalogue-y2", "Second plot"), _choice("catalogue-x", "X")],
                 className="section-head",
             ),
             html.Div(

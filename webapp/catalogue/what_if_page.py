@@ -46,14 +46,14 @@ def layout(library: Library, *, refresh: bool) -> Component:
         "What if",
         "The reports of one program of a sweep (popvision sweep) over two axes, the others held at a value each. Lines "
         "join reports that differ only in the axis across; a cross does not fit into the memory of its tiles.",
-        "Every figure is that of a report of that point: nothing between points is estimated. Of "
+        "A figure is that of a report; nothing between points is estimated. Of "
         "several reports of a point the newest counts.",
         formula="fits: no tile's highest used byte lies beyond its memory; figures as in docs/compare.md",
     )
     choices = [
         folder_choice(folders),
         _choice("program", "Program"),
-        _choice("across", "Across"),
+        _choice("across", "X"),
         _choice("lines", "Lines"),
         html.Span(id="what-if-held", className="what-if-held"),
         _choice("speed", "Time"),
@@ -98,8 +98,8 @@ def _how() -> Component:
     """How to make a sweep that answers; shown where there is none."""
     return html.Section(
         [
-            html.H2("No sweep to answer from"),
-            html.P("Name the machines to try in what_if.toml, run the program at every point, and open the folder:"),
+            html.H2("No sweeps in this folder"),
+            html.P("Run one with popvision sweep. Name the machines to try in what_if.toml, then open the folder:"),
             html.Pre(_SWEEP, tabIndex="0"),
             html.Pre(_COMMANDS, tabIndex="0"),
         ],

@@ -37,7 +37,7 @@ IN_PLOTS = (
 def shortcuts_dialog() -> Component:
     return html.Dialog(
         [
-            html.H2("Keyboard shortcuts"),
+            html.H2("Shortcuts"),
             html.Div(
                 [
                     html.Div([html.H3("This page"), html.Div(id="view-shortcuts")], id="own-shortcuts"),
@@ -50,7 +50,7 @@ def shortcuts_dialog() -> Component:
         ],
         id="shortcuts",
         className="dialog wide",
-        **attributes(aria_label="Keyboard shortcuts"),
+        **attributes(aria_label="Shortcuts"),
     )
 
 

@@ -128,8 +128,8 @@ def _device_blocks(window: Window, devices: Sequence[DrawnDevice], names: Names)
     shown = devices[:MOST_DEVICES]
     drawing = devices_svg(window, shown, names) + device_legend_svg()
     note = (
-        "Two clocks: the axis is host time; a run's cycles are spread evenly from the begin to the end of its "
-        "Engine::run and are never added to host time."
+        "Two clocks: the axis is host time; a run's cycles are spread evenly over its Engine::run. They are never "
+        "added to host time."
     )
     if len(shown) < len(devices):
         note += f" The drawing shows the first {len(shown)} of {len(devices):,} IPUs."

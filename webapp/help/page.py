@@ -31,7 +31,7 @@ def masthead() -> Component:
                 [
                     _button("search", "Command palette (Ctrl + K)", "nav-palette"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
-                    _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
+                    _button("keyboard", "Shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
             ),

@@ -58,7 +58,7 @@ def masthead(is_watching: bool = False) -> Component:
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
                     help_link("First page"),
-                    _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
+                    _button("keyboard", "Shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
             ),
@@ -121,7 +121,7 @@ def _start(library: Library) -> Component:
     ]
     own = html.Div(
         [
-            html.H2("Profile my program"),
+            html.H2("Profile your program"),
             html.Pre("\n".join(_PROFILE), id="profile-lines", tabIndex="0"),
             html.Div([html.Button("Copy", type="button", className="button", **attributes(data_copy=""))]),
             html.Div([keys, *chapters]),

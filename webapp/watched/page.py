@@ -39,7 +39,7 @@ def masthead(program: WatchedProgram) -> Component:
                     _button("settings", "Preferences: units, theme", "nav-preferences"),
                     _button("theme", "Switch between light and dark (t)", "nav-theme"),
                     help_link("Watch"),
-                    _button("keyboard", "Keyboard shortcuts (?)", "nav-shortcuts"),
+                    _button("keyboard", "Shortcuts (?)", "nav-shortcuts"),
                 ],
                 className="facts",
             ),
@@ -53,7 +53,7 @@ def layout(program: WatchedProgram) -> Component:
     state = html.Span(id="watch-state", className="badge", role="status")
     about = help_text(
         "Figures of a line",
-        "Cycles: device cycles of the programs that the line made, on the IPU that is busiest, all recorded runs. "
+        "Cycles: device cycles of the programs made by the line, on the busiest IPU, all recorded runs. "
         "Live: bytes of its variables at the liveness index where the device holds most, of one replica. Received: "
         "bytes that its programs received, all IPUs.",
         "Since save: the change since the version before this one; a save that changes only comments makes no version. "

@@ -152,8 +152,8 @@ def last_tile(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
     )
     yield Finding(
         "last_tile",
-        f"Tile {tile} comes last at {int(syncs[most]):,} syncs, after {int(programs[most]):,} programs; the tiles wait "
-        f"{lost:,} cycles for it on average.",
+        f"Tile {tile} is the straggler at {int(syncs[most]):,} syncs. "
+        f"The tiles wait {lost:,} cycles for it on average.",
         lost,
         "cycles",
         steps.share(lost),
@@ -234,8 +234,8 @@ def last_ipu(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
     program = int(np.asarray(columns.program)[rows[own[int(mean[own].argmax())]]])
     yield Finding(
         "last_ipu",
-        f"IPU {ipu} comes last at {len(own):,} of {len(rows):,} external syncs; the IPUs wait {lost:,} cycles for it "
-        "on average.",
+        f"IPU {ipu} is the straggler at {len(own):,} of {len(rows):,} external syncs. "
+        f"The IPUs wait {lost:,} cycles for it on average.",
         lost,
         "cycles",
         steps.share(lost),

@@ -102,7 +102,7 @@ def _align(sources: Sequence[HostTrace], mode: str, marker: Marker | None) -> Al
 
 def pause_text(pause: int) -> str:
     """What `Alignment.pause` says, without its end."""
-    return f"{pause / 1e9:,.3f} s without any event lie between these traces"
+    return f"These traces are {pause / 1e9:,.1f} s apart"
 
 
 def marker_time(source: HostTrace, marker: Marker) -> int | None:

@@ -26,6 +26,7 @@ from urllib.parse import quote
 from popvision.formats.errors import FormatError
 
 _MAGIC = b"SQLite format 3\0"
+_KINDS = {"profile.pop": "report"}
 _COPY_ATTEMPTS = 5
 
 #: Seconds to wait for a program that holds the file locked.
@@ -120,8 +121,8 @@ class SqliteFile:
         except OSError as error:
             raise FormatError(f"cannot open {self.path}: {error.strerror or error}.") from error
         if head != _MAGIC:
-            empty = "it is empty" if not head else "it is not an SQLite database"
-            raise FormatError(f"{self.path} is no {self._what}: {empty}.")
+            why = "it is empty" if not head else "not an SQLite file"
+            raise FormatError(f"{self.path} is not a PopVision {_KINDS.get(self._what, self._what)} ({why}).")
 
     def _open(self) -> sqlite3.Connection:
         try:

@@ -208,5 +208,5 @@ def test_an_ipu_that_comes_last(tmp_path: Path) -> None:
         engine.load(device)
         engine.run()
     (found,) = (each for each in insights(ReportSource(tmp_path)).findings if each.rule == "last_ipu")
-    assert found.sentence.startswith("IPU 0 comes last at")
+    assert found.sentence.startswith("IPU 0 is the straggler at")
     assert found.saves > 3 * 10_000

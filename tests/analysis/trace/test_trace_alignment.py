@@ -84,7 +84,7 @@ def test_runs_of_different_days_are_pointed_out(tmp_path: Path) -> None:
     later = DAY + 10_000_000_000
     second = make_trace(tmp_path / "b.pvti", [(0, later, later + 90, "a/x")])
     (note,) = align_traces([second, first]).notes
-    assert note.startswith("10.000 s without any event lie between these traces")
+    assert note.startswith("These traces are 10.0 s apart")
     assert align_traces([second, first], "first").notes == ()
 
 

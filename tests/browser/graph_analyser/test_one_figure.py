@@ -82,4 +82,4 @@ def test_the_overview_names_both_of_its_measures(viewer: Viewer) -> None:
     time = page.locator(".section").filter(has=page.get_by_role("heading", name="Time", exact=True))
     expect(time).to_contain_text("The bar shares out the time of all tiles.")
     expect(time).to_contain_text("cycles of the critical path")
-    expect(time).to_contain_text("Host copies on the critical path, at most")
+    expect(time).to_contain_text("Host copies on the critical path, saves up to")

@@ -114,10 +114,10 @@ def test_files_too_far_apart_to_see_are_said_to_be_so_beside_a_way_to_align_them
     expect(said).to_have_count(0)
     page.click(".tl-files > summary")
     page.click('.tl-files [aria-label="Add b.pvti to this timeline"]')
-    expect(said).to_contain_text("3,549.950 s without any event lie between these traces")
+    expect(said).to_contain_text("These traces are 3,550.0 s apart.")
     viewer.complete()
     assert page.evaluate(_COLOURS_AT_THE_ENDS) == [[True, False], [False, True]]  # a hairline of each file
-    said.get_by_role("link", name="Align by first events").click()
+    said.get_by_role("link", name="Align their starts").click()
     page.wait_for_url(f"**/t/{first}+{second}@first/timeline?tl_merge=1")
     viewer.complete()
     expect(said).to_have_count(0)

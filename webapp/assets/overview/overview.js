@@ -1,6 +1,7 @@
 // @ts-check
-/* The Overview: buttons that fold findings away, and where a row of the waits leads. Neither asks the server. */
-import { closest } from "../shared/dom.js";
+/* The Overview: buttons that fold findings away, names that are copied whole, and where a row of the waits leads. None
+   asks the server. */
+import { all, closest } from "../shared/dom.js";
 import { select, selection } from "../shell/viewer.js";
 
 document.addEventListener("click", (event) => {
@@ -9,6 +10,19 @@ document.addEventListener("click", (event) => {
   const key = button.getAttribute("data-dismiss") || "";
   const others = (selection().dismissed || "").split(",").filter((each) => each && each !== key);
   select({ dismissed: key ? [...others, key].join(",") : null });
+});
+
+/* A name that is cut in the middle is copied whole. */
+document.addEventListener("copy", (event) => {
+  const chosen = window.getSelection();
+  if (!chosen || !chosen.rangeCount || !event.clipboardData) return;
+  const copied = document.createElement("div");
+  copied.append(chosen.getRangeAt(0).cloneContents());
+  const names = all("[data-whole]", copied);
+  if (!names.length) return;
+  for (const name of names) name.textContent = name.dataset.whole || "";
+  event.clipboardData.setData("text/plain", copied.textContent || "");
+  event.preventDefault();
 });
 
 /** @param {number} count */

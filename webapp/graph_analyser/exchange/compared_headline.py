@@ -166,8 +166,8 @@ def _cycles(one: _Side, other: _Side, clock: float, step: int | None) -> Compone
 def _achieved(one: _Side, other: _Side) -> Component:
     about = help_text(
         "Achieved bandwidth",
-        "Bytes of one execution per cycle, compared with the rate at which the receiving tiles of each report can take "
-        "data. Two tiles that share a bus receive the same data at twice the rate, so the share may exceed 100 %.",
+        "Bytes of one execution per cycle, beside the rate at which the receiving tiles can take data. Two tiles of "
+        "one bus receive the same data at twice the rate: the share may exceed 100 %.",
         formula="bytes / cycles",
     )
     uses = ["–" if each.use is None else percent_text(each.use) for each in (one, other)]

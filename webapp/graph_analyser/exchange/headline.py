@@ -90,7 +90,7 @@ def _time(source: ReportSource, row: int, step: int | None, key: str) -> list[Co
     about = help_text(
         "Achieved bandwidth",
         "Bytes of one execution per cycle, compared with the rate at which the receiving tiles can take data. Two "
-        "tiles that share a bus receive the same data at twice the rate, so the share may exceed 100 %.",
+        "tiles of one bus receive the same data at twice the rate: the share may exceed 100 %.",
         formula=_formula(source, row),
     )
     text = "unknown" if np.isnan(b.achieved[row]) else f"{b.achieved[row]:,.1f} B/cycle"
@@ -107,8 +107,8 @@ def _cycles(source: ReportSource, row: int, step: int | None) -> Component:
     detail = f"mean of {runs:,} executions" if runs > 1 else "one execution" if runs else "estimate: no run recorded"
     about = help_text(
         "Cycles of one execution",
-        "Cycles of the tile that takes longest. The length of the step in the trace is shorter, down to 0, where other "
-        "tiles work at the same time. A report that counts cycles on a single tile has that length only.",
+        "Cycles of the tile that takes longest. The step in the trace is shorter, down to 0, where other tiles work "
+        "at the same time. A report with cycles of a single tile has that length only.",
         formula=f"{r.cycles[row]:,} cycles of the longest tile / {runs:,} executions" if runs else "estimate",
     )
     shown = detail if step is None else f"{detail}; step {step:,} selected"

@@ -168,8 +168,8 @@ def _about() -> list[Component]:
             "receiver; sent bytes count a multicast once. The colour scale is logarithmic; the key shows its range."
         ),
         html.P(
-            "A tile moves 4 bytes per cycle each way, so the tile with most bytes, plus a start-up time, sets the "
-            "length of an exchange. Two tiles that share a bus receive the same data at twice that rate."
+            "A tile moves 4 bytes per cycle each way. The tile with most bytes, plus a start-up time, sets the "
+            "length of an exchange. Two tiles of one bus receive the same data at twice the rate."
         ),
     ]
 

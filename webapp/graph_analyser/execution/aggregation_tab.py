@@ -48,8 +48,8 @@ GROUPINGS = {
 #: Self cycles, which add up to the window, come first with their shares.
 _FIRST = ("name", "count", "self_cycles", "self_share", "cumulative", "total_cycles", "share", "mean", "min", "max")
 _HELP = (
-    "Every step counts with the part of its flat bar inside the window, so the self cycles of all rows add up to the"
-    " window. Tile cycles are sums over tiles, a different measure; the two are never added."
+    "A step counts with the part of its flat bar inside the window. The self cycles of all rows add up to the "
+    "window. Tile cycles are sums over tiles, a different measure; the two are never added."
 )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from webapp.library import Library
 
 _HELP = (
-    "Lightweight profiling records the begin and end of every execution of selected programs on one tile per IPU, and"
-    " of stream copies on every tile that moves bytes. An overflow is a time in which the tile's buffer was full, so"
+    "Lightweight profiling records when selected programs begin and end, on one tile per IPU. Stream copies are "
+    "recorded on every tile that moves bytes. An overflow is a time in which the tile's buffer was full, so"
     " blocks are missing."
 )
 

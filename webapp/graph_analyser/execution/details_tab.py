@@ -22,7 +22,7 @@ from webapp.graph_analyser.execution.step_links import where_line
 from webapp.theme import step_style, tokens
 from webapp.view import ViewContext
 
-_NOTHING = "Select a step in the trace (click it, or press n for the next one) to see its cycles on each tile."
+_NOTHING = "Select a step in the trace to see its cycles on each tile: click it, or press n."
 
 _COLUMNS = (
     Column("tile", "Tile", "integer", "tile, counted over all IPUs", flex=2),

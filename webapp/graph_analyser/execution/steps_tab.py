@@ -40,8 +40,8 @@ _MATCHED = (
     " those of the totals. Figures are those of whole steps. Click a row, or press Enter on it, to select its step."
 )
 _EARLY = (
-    "The bar of a step begins when its last tile enters and ends when its last tile ends. Tiles that enter before that"
-    " spend more cycles in the step than its bar is long: Max and the means may exceed Cycles."
+    "The bar of a step begins when its last tile enters and ends when its last tile ends. Tiles may enter before "
+    "and spend more cycles in the step than its bar is long: Max and the means may exceed Cycles."
 )
 
 

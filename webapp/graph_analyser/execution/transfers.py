@@ -26,7 +26,7 @@ _LIMIT_HELP = (
     " not store the rates of links between IPUs and to the host."
 )
 _LIMIT = (
-    "plain rate of an exchange = 4 B x tiles that receive (of several steps the mean, weighted by their cycles);"
+    "plain rate of an exchange = 4 B x receiving tiles (of several steps their mean by cycles);"
     " GlobalExchange: link_bytes_per_cycle; StreamCopy: host_bytes_per_cycle"
 )
 _UNKNOWN = "This report does not store which stream copies go to remote buffers."

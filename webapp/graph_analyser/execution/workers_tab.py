@@ -57,8 +57,8 @@ _SOURCE: Mapping[str, str] = {}
 
 IDLE = "idle share = 1 - sum of thread cycles / (contexts x thread cycles of the fullest context)"
 _UNITS = (
-    "A worker context issues one instruction every six tile cycles, so a worker vertex of n thread cycles takes 6 x n"
-    " tile cycles. Supervisor and multi vertices take the whole tile, so their cycles are tile cycles. Reports do not"
+    "A worker context issues one instruction every six tile cycles. A worker vertex of n thread cycles takes 6 x n "
+    "tile cycles. Supervisor and multi vertices take the whole tile, so their cycles are tile cycles. Reports do not"
     " record when these run; the plot shows them after the workers."
 )
 _CRITICAL = (

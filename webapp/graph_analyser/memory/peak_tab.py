@@ -20,7 +20,7 @@ from popvision.analysis.report.tiles import Where, target_of
 from webapp.components import figure, help_text, long_table, plain, segments
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import HIDE, Layout, figure_columns
-from webapp.formats import bytes_text
+from webapp.formats import bytes_text, head_tail
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import part_colour, translucent
@@ -182,7 +182,7 @@ def _figure(tile_figures: TilePeak, other: TilePeak | None, theme: str, draws_al
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= 34 else f"{label[:14]}…{label[-18:]}"
+    return head_tail(label, 34)
 
 
 def _bars(rows: list[PeakRow], name: str, theme: str, tile: int) -> dict[str, Any]:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
 
 _FLOW = (
-    "A box is an operation or a group. Open a group (thick outline) with o or a double click. The box above the graph "
-    "holds everything outside it that writes variables, the box below everything that reads them."
+    "A box is an operation or a group. Open a group (thick outline) with o or a double click. The box above the "
+    "graph holds the writers outside it, the box below the readers."
 )
 _OPENED = (
     "Rounded boxes are programs, square boxes variables. Dotted outlines mark variables that other operations write. "
     "Press u to go up one level."
 )
 _ARROWS = (
-    "A report stores which variables a program uses, not which it writes. The graph assumes that the first program to "
-    "use a variable writes it, and draws an arrow to every later user; an always-live variable comes from the "
+    "A report stores the variables of a program, not whether it writes them. The graph assumes that the first user "
+    "writes a variable, and draws an arrow to every later one; an always-live variable comes from the "
     "operation that creates it. Thicker arrows carry more bytes; dashed arrows point back to earlier programs."
 )
 

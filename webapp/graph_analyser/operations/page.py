@@ -123,8 +123,7 @@ def _about(source: ReportSource, state: OperationState) -> Component:
         "An operation is the outermost call of the selected software layer. It owns the programs and variables that it "
         "creates at any depth. Those of a function belong to the call that creates the function, not to its callers.",
         "One row holds what belongs to no operation, so that each column adds up to the report's total. Vertex code "
-        "that several operations share on a tile is not attributed, nor are the cycles in which an IPU waits for "
-        "others at the end of a run.",
+        "of several operations on a tile is not attributed. Nor are waits of an IPU at the end of a run.",
         *operations(source, state.layer, state.ipu).remarks,
         formula="share = figure / the report's total",
     )

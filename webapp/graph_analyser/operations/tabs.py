@@ -117,7 +117,7 @@ def _whole(source: ReportSource, state: OperationState) -> Component:
             attributed.append((title, f"{_text(own, kind, clock)} ({share})"))
     columns = [
         html.Div([html.H2("Report"), facts(rows)]),
-        html.Div([html.H2("Part of the operations"), facts(attributed)]),
+        html.Div([html.H2("Share in operations"), facts(attributed)]),
         html.Div([html.H2("Not recorded"), *[html.P(each) for each in sums.missing]] if sums.missing else []),
     ]
     return html.Div([html.P(NOTHING, className="ops-hint dim"), html.Div(columns, className="detail-columns")])

@@ -6,6 +6,7 @@ them there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -16,8 +17,8 @@ from dash.development.base_component import Component
 from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
 from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
-from webapp.components.section import section
-from webapp.formats import bytes_text, cycles_text, in_units, percent_text
+from webapp.components.section import meter, section
+from webapp.formats import bytes_text, cycles_text, head_tail, in_units, percent_text
 from webapp.problems import LOST
 
 #: Selection key of the dismissed findings.
@@ -25,7 +26,10 @@ DISMISSED = "dismissed"
 #: View and selection key of the link of a place.
 _VIEWS = {"program": ("program_tree", "program"), "variable": ("memory", "variable"), "tile": ("memory", "tiles")}
 _CAUSES = 3
-_BOUNDS = "upper bounds: the cost if the cause vanished and nothing else changed; they overlap"
+_BOUNDS = "Best-case savings. They overlap, so don't add them up."
+#: Letters of a name in a sentence; the whole is its title, and is what is copied.
+_LETTERS = 44
+_LONG_NAME = re.compile(rf"(\S{{{_LETTERS + 1},}})")
 
 
 def place(side: str = "") -> Component:
@@ -45,7 +49,7 @@ def causes(found: Insights) -> list[Component]:
     if not costly:
         return [html.P("No cause of lost time stands out.", className="dim")]
     rows = [
-        html.Li([html.Span(_cause(each, costly), title=in_units(each.sentence)), ", ", *_bound(each)])
+        html.Li([html.Span(_shortened(_cause(each, costly)), title=in_units(each.sentence)), ", ", *_bound(each)])
         for each in costly
     ]
     return [html.Ol(rows, className="overview-top")]
@@ -82,40 +86,54 @@ def findings_list(
     return parts
 
 
+def _shortened(text: str) -> list[Any]:
+    """A text with its long names cut in the middle; assets/overview/overview.js copies them whole."""
+    parts: list[Any] = []
+    for number, part in enumerate(_LONG_NAME.split(text)):
+        cut = head_tail(part, _LETTERS)
+        parts.append(html.Span(cut, title=part, **attributes(data_whole=part)) if number % 2 else part)
+    return parts
+
+
 def _finding(key: str, finding: Finding) -> Component:
-    places: list[Any] = []
-    for each in finding.evidence:
-        places += [", ", *_place(key, each)] if places else _place(key, each)
+    """A card: the sentence, a bar of the saving, the link to the first place; the rest unfolds."""
+    sentence = in_units(finding.sentence)
     button = html.Button(
         "Dismiss",
         className="button dismiss",
         title="Fold this finding away; the address keeps it",
-        **attributes(aria_label=f"Dismiss: {in_units(finding.sentence)}", data_dismiss=finding.key),
+        **attributes(aria_label=f"Dismiss: {sentence}", data_dismiss=finding.key),
     )
-    return html.Li(
-        [
-            html.Div([button, html.Strong(in_units(finding.sentence), title=finding.sentence), " ", *_bound(finding)]),
-            html.Div(["See ", *places, "."], className="dim"),
-            *([html.Div(["Try: ", finding.change], className="dim")] if finding.change else []),
-        ],
-        **attributes(data_rule=finding.rule),
-    )
+    head = [button, html.Strong(_shortened(sentence)), " ", *_bound(finding)]
+    bar = []
+    if finding.saves:
+        bar = [meter(finding.share, f"{percent_text(finding.share)}: the saving as a share {finding.share_of}")]
+    first, *others = [_place(key, each) for each in finding.evidence] or [[]]
+    more: list[Component] = []
+    if others:
+        places = [part for each in others for part in (", ", *each)][1:]
+        more.append(html.P(["Also: ", *places, "."]))
+    if finding.change:
+        more.append(html.P(["Try: ", finding.change]))
+    rest = [html.Details([html.Summary("More"), *more], className="finding-more dim")] if more else []
+    see = [html.Div(["See ", *first, "."], className="dim finding-place")] if first else []
+    return html.Li([html.Div(head), *bar, *see, *rest], **attributes(data_rule=finding.rule))
 
 
 def _bound(finding: Finding) -> list[Any]:
     if not finding.saves:
         return []
     saved = _amount(finding.saves, finding.unit)
-    text = f"at most {saved} ({percent_text(finding.share)})"
+    text = f"saves up to {saved} ({percent_text(finding.share)})"
     return [html.Span(text, title=f"{finding.formula}; the share is {finding.share_of}", className="bound")]
 
 
 def _place(key: str, evidence: Evidence) -> list[Any]:
     amount = f" ({_amount(evidence.value, evidence.unit)})"
-    parts: list[Any] = [evidence.name]
+    parts: list[Any] = _shortened(evidence.name)
     if evidence.kind in _VIEWS and evidence.id >= 0:
         view, param = _VIEWS[evidence.kind]
-        parts = [html.A(evidence.name, href=f"/r/{key}/{view}?{param}={evidence.id}", **attributes(data_nav="to"))]
+        parts = [html.A(parts, href=f"/r/{key}/{view}?{param}={evidence.id}", **attributes(data_nav="to"))]
     if evidence.file:
         query = urlencode({"src_file": evidence.file, "src_line": evidence.line})
         name = f"{evidence.file.rsplit('/', 1)[-1]}:{evidence.line}"

@@ -103,4 +103,4 @@ def _users(use: MemoryUse) -> Component:
         }
         rows.append(html.Tr(cells, **row_values(values)))
     table = html.Table([html.Thead(html.Tr(heads)), html.Tbody(rows)], className="users-table")
-    return html.Div([html.H3("Largest users"), exportable(table, "largest-users", "the largest users")])
+    return html.Div([html.H3("Largest consumers"), exportable(table, "largest-users", "the largest consumers")])

@@ -9,7 +9,7 @@ so, and a callback fills it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ from webapp.components.sides import pair_text
 from webapp.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
 from webapp.graph_analyser.summary.headline import CardContext
-from webapp.graph_analyser.summary.shares import share_bar, share_rows
+from webapp.graph_analyser.summary.shares import PHASE_NAMES, share_bar, share_rows
 from webapp.graph_analyser.summary.waterfalls import what_changed
 from webapp.library import Library
 from webapp.problems import LOST
@@ -154,7 +154,7 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
     body: list[Component] = [*compared, html.P(head, className="overview-line")]
     if figures.shares is not None:
         body += [share_bar(figures, labels=False), html.Div(share_rows(figures), className="share-legend")]
-        body.append(html.P(_TWO_MEASURES, className="dim"))
+        body += [html.P(_largest(figures.shares)), html.P(_TWO_MEASURES, className="dim")]
     if figures.apart:
         body.append(html.P(in_units(figures.apart), className="dim", id="overview-apart"))
     if figures.not_recorded:
@@ -163,6 +163,13 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
     return section(
         "overview-time", "Time", body, hint="device cycles, all recorded runs; the bar: share of tile cycles"
     )
+
+
+def _largest(shares: Mapping[str, float]) -> list[Any]:
+    """What the largest part of the bar is."""
+    phase = max(shares, key=lambda each: shares[each])
+    title, _, meaning = PHASE_NAMES[phase]
+    return [html.Strong(f"Largest share: {title}, {percent_text(shares[phase])}."), f" {meaning}."]
 
 
 def _memory(context: ViewContext, figures: Headline, cards: CardContext, theirs: Headline | None) -> Component:

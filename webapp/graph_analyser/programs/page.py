@@ -194,7 +194,7 @@ def _about(source: ReportSource) -> Component:
     return help_text(
         "Columns of the tree",
         "Self: device cycles of the program's own steps over all recorded runs. Total: self cycles plus those of all "
-        "programs below it and of the functions that it calls, each step counted at its call. The control programs "
+        "programs below it and of called functions, each step counted at its call. The control programs "
         "add up to the total of the device; the total of a function covers all its calls. Executions: how often the "
         "program ran.",
         "Received, sent: bytes of its own steps and all below. Peak live: maximum of the liveness curve (of the first "

@@ -61,8 +61,8 @@ def apart_note(context: ViewContext) -> Component | None:
     trace = context.trace
     if context.library is None or not isinstance(trace, JointTrace) or not trace.alignment.pause:
         return None
-    link = _link("Align by first events", _address(joint_key(trace_keys(context.key), "first")))
-    sentence = f"{pause_text(trace.alignment.pause)}, too far to see both. "
+    link = _link("Align their starts", _address(joint_key(trace_keys(context.key), "first")))
+    sentence = f"{pause_text(trace.alignment.pause)}. "
     return html.Div([sentence, link], className="tl-apart", role="note")
 
 
