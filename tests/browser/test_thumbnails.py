@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from popvision.analysis.summary.headline import headline
 from popvision.analysis.summary.report_list import open_report
@@ -26,10 +26,18 @@ DECODED = """async (element) => {
 }"""
 
 
+def _tour(viewer: Viewer) -> Page:
+    """The first page with its tour, which folds once a report was opened."""
+    page = viewer.go("/")
+    page.evaluate("localStorage.clear()")
+    page.locator("[data-tour]").evaluate("(tour) => { tour.open = true; }")
+    return page
+
+
 @pytest.mark.parametrize("shown", THUMBNAILS, ids=[each.name for each in THUMBNAILS])
 def test_a_picture_opens_its_view(viewer: Viewer, shown: object) -> None:
     at = THUMBNAILS.index(shown)  # type: ignore[arg-type]
-    page = viewer.go("/")
+    page = _tour(viewer)
     link = page.locator(".thumbnail").nth(at)
     expect(link).to_contain_text(THUMBNAILS[at].title)
     expect(link.locator(".badge")).to_have_text("sample")
@@ -49,6 +57,28 @@ def test_a_picture_opens_its_view(viewer: Viewer, shown: object) -> None:
     page.goto(viewer.base + "/")
 
 
+def test_the_list_comes_first_and_the_tour_folds_after_a_report(viewer: Viewer) -> None:
+    page = viewer.go("/")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    tour = page.locator("[data-tour]")
+    expect(tour).to_have_attribute("open", "")
+    first, last = (page.locator(css).first.bounding_box() for css in ("[data-list]", "[data-tour]"))
+    assert first is not None
+    assert last is not None
+    assert first["y"] < last["y"]
+    page.locator("a.card-name").first.click()
+    page.wait_for_url("**/r/**")
+    until_quiet(page)
+    page.go_back()
+    expect(tour).not_to_have_attribute("open", "")
+    tour.locator("summary").click()
+    expect(page.locator(".thumbnail").first).to_be_visible()
+    page.reload()
+    expect(tour).to_have_attribute("open", "")
+    page.evaluate("localStorage.clear()")
+
+
 def test_what_is_selected_is_what_is_said() -> None:
     report = open_report(SAMPLES / "matmul_chain")
     longest = int(np.argmax(report.reader.steps_on_ipu(0).cycles))
@@ -58,7 +88,7 @@ def test_what_is_selected_is_what_is_said() -> None:
 
 
 def test_the_picture_of_memory_has_every_category(viewer: Viewer) -> None:
-    page = viewer.go("/")
+    page = _tour(viewer)
     style = page.locator(".thumbnail .only-light").nth(1).get_attribute("style") or ""
     address = style.split("url(")[1].split(")")[0].strip("\"'")
     answer = page.request.get(viewer.base + address)
@@ -69,7 +99,7 @@ def test_the_picture_of_memory_has_every_category(viewer: Viewer) -> None:
 
 
 def test_the_lines_that_profile_a_program_are_copied(viewer: Viewer) -> None:
-    page = viewer.go("/")
+    page = _tour(viewer)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -79,7 +109,7 @@ def test_the_lines_that_profile_a_program_are_copied(viewer: Viewer) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(viewer: Viewer, theme: str) -> None:
-    page = viewer.go("/")
+    page = _tour(viewer)
     page.evaluate(f"popvision.setTheme('{theme}')")
     assert violations(page) == []
     page.evaluate("popvision.setTheme('light')")

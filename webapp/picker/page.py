@@ -97,13 +97,13 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
         [
             html.H1("Open", className="visually-hidden"),
             html.P(_PURPOSE, className="picker-purpose"),
-            _start(library),
-            recent_lists(),
-            *([_upload_zone()] if library.takes_uploads else []),
             *([_list_bar(library, entries, params or {})] if entries else []),
             *sections,
             html.P(role="status", className="list-nothing", **attributes(data_list_nothing="")),
             compare_bar(),
+            recent_lists(),
+            *([_upload_zone()] if library.takes_uploads else []),
+            _tour(library),
             view_shortcuts(_KEYS),
             html.Footer(_footer(), className="picker-foot"),
         ],
@@ -112,8 +112,9 @@ def layout(library: Library, params: Mapping[str, str] | None = None) -> Compone
     )
 
 
-def _start(library: Library) -> Component:
-    """What a new user may begin with: pictures that open their views, how to record a report, keys."""
+def _tour(library: Library) -> Component:
+    """What a new user may begin with: pictures that open their views, how to record a report, keys. It folds when a
+    first report was opened (assets/shell/compare.js)."""
     keys = html.Button("Keys", type="button", className="button", **attributes(data_action="nav-shortcuts"))
     chapters = [
         html.A(text, href=f"/help/{name}", className="button", **attributes(data_help_open=""))
@@ -129,7 +130,12 @@ def _start(library: Library) -> Component:
         className="start-own",
     )
     pictures = html.Nav(thumbnails(library), className="thumbnails", **attributes(aria_label="Views of the samples"))
-    return html.Div([pictures, own], className="start")
+    return html.Details(
+        [html.Summary("Tour"), html.Div([pictures, own], className="start")],
+        open=True,
+        className="tour",
+        **attributes(data_tour=""),
+    )
 
 
 def _list_bar(library: Library, entries: Sequence[Entry], params: Mapping[str, str]) -> Component:

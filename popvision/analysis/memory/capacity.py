@@ -22,7 +22,7 @@ DOES_NOT_FIT = "No run was recorded: the program does not fit into the memory of
 NEVER_RAN = "No run was recorded: the program was compiled and never ran. Run it with the engine."
 #: Where that option was off, or the report does not say.
 NO_RUN = "No run was recorded: run the program with autoReport.outputExecutionProfile=true."
-_RECORDS_RUNS = ("autoReport.outputExecutionProfile", "autoReport.all")
+_RECORDS_RUNS, _RECORDS_ALL = "autoReport.outputExecutionProfile", "autoReport.all"
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,10 @@ def why_no_run(source: ReportSource) -> str:
     if memory_excess(source) is not None:
         return DOES_NOT_FIT
     options = source.reader.meta.get("engineOptions")
-    is_on = isinstance(options, dict) and any(str(options.get(each)).lower() == "true" for each in _RECORDS_RUNS)
-    return NEVER_RAN if is_on else NO_RUN
+    if not isinstance(options, dict):
+        return NO_RUN
+    value = options.get(_RECORDS_RUNS, options.get(_RECORDS_ALL))
+    return NEVER_RAN if str(value).lower() == "true" else NO_RUN
 
 
 def memory_excess(source: ReportSource) -> MemoryExcess | None:

@@ -114,7 +114,7 @@ def test_files_too_far_apart_to_see_are_said_to_be_so_beside_a_way_to_align_them
     expect(said).to_have_count(0)
     page.click(".tl-files > summary")
     page.click('.tl-files [aria-label="Add b.pvti to this timeline"]')
-    expect(said).to_contain_text("These traces are 3,550.0 s apart.")
+    expect(said).to_contain_text("These traces are 3,549.9 s apart.")
     viewer.complete()
     assert page.evaluate(_COLOURS_AT_THE_ENDS) == [[True, False], [False, True]]  # a hairline of each file
     said.get_by_role("link", name="Align their starts").click()

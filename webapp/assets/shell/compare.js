@@ -5,7 +5,7 @@
    stays listed, greyed, until the user removes it. */
 import { all, closest, part } from "../shared/dom.js";
 import { commands } from "./commands.js";
-import { go, mount, notice, redraw, select, selection } from "./viewer.js";
+import { go, mount, notice, recall, redraw, remember as rememberText, select, selection } from "./viewer.js";
 
 const MOST_RECENT = 8;
 
@@ -205,6 +205,16 @@ function item(name, entry, present, place) {
   return line;
 }
 
+/* The tour is for who has opened no report yet, until its heading is clicked. */
+mount("[data-tour]", (element) => {
+  const tour = /** @type {HTMLDetailsElement} */ (element);
+  const kept = recall("popvision.tour");
+  tour.open = kept ? kept === "open" : stored("reports").length === 0;
+  part("summary", tour).addEventListener("click", () => {
+    rememberText("popvision.tour", tour.open ? "closed" : "open");
+  });
+  return undefined;
+});
 mount(".compare-bar", () => {
   show();
   return undefined;

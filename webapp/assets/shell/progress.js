@@ -77,7 +77,7 @@ function show(area, wait) {
   wait.bar.setAttribute("aria-hidden", "true");
   Object.assign(wait.bar.style, { left: box.left + "px", top: box.top + "px", width: box.width + "px" });
   document.body.append(wait.bar);
-  say(area.id === "page" ? "Opening the report" : "Preparing");
+  say("Loading");
   wait.timer = window.setTimeout(() => tellTime(area, wait), SLOW - MOMENT);
 }
 
@@ -98,7 +98,7 @@ function tellTime(area, wait) {
     document.body.append(wait.text);
   }
   const seconds = Math.round((performance.now() - wait.since) / 1000);
-  wait.text.textContent = (area.id === "page" ? "Opening the report" : "Preparing") + " \u2026 " + seconds + " s";
+  wait.text.textContent = "Loading \u2026 " + seconds + " s";
   wait.timer = window.setTimeout(() => tellTime(area, wait), 1000);
 }
 

@@ -104,7 +104,7 @@ def _finding(key: str, finding: Finding) -> Component:
         title="Fold this finding away; the address keeps it",
         **attributes(aria_label=f"Dismiss: {sentence}", data_dismiss=finding.key),
     )
-    head = [button, html.Strong(_shortened(sentence)), " ", *_bound(finding)]
+    head = [button, html.Strong(_shortened(sentence), title=finding.sentence), " ", *_bound(finding)]
     bar = []
     if finding.saves:
         bar = [meter(finding.share, f"{percent_text(finding.share)}: the saving as a share {finding.share_of}")]
