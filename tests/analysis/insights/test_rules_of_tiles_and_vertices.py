@@ -46,7 +46,7 @@ def test_a_tile_that_is_last_after_several_programs(tmp_path: Path) -> None:
     assert found.saves == pytest.approx(mean, abs=4)
     assert found.evidence[0].id == 2
     assert [each.name for each in found.evidence[1:]] == ["small0", "small1", "small2"]
-    assert "at 4 syncs, after 4 programs" in found.sentence
+    assert found.sentence.startswith("Tile 2 is the straggler at 4 syncs.")
 
 
 def test_a_tile_that_is_late_once_is_a_matter_of_balance(tmp_path: Path) -> None:
