@@ -62,7 +62,7 @@ def test_the_slowest_program_and_why(visitor: Visitor) -> None:
     visitor.start()
     page = visitor.page
     visitor.click(page.get_by_role("link", name="today", exact=True))
-    visitor.click(page.get_by_role("link", name=f"OnTileExecute ({SLOW_NAME})"))
+    visitor.click(page.get_by_role("link", name=SLOW_NAME, exact=True))
     visitor.sees(SLOW_NAME, f"Id {SLOW_PROGRAM}")
     visitor.click(page.get_by_role("tab", name="Tiles", exact=True))
     figures = page.locator(".statistics tr", has_text="Cycles, execution step").locator("td")
