@@ -167,8 +167,13 @@ def convolutionWeightUpdate(
 
     found = dict(zip(map(id, args), runs.add(deltas), strict=True))
 
+    def regroup(own: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> Tensor:
+        return one.regrouped_like(own, given.weights, found[id(given)], part, name)
+
+    regrouped = dict(zip(map(id, args), runs.add(regroup), strict=True))
+
     def update(own: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> None:
-        popops.scaledAddTo(own, given.weights, found[id(given)], given.scale, part, (name, "UpdateWeights"))
+        popops.scaledAddTo(own, given.weights, regrouped[id(given)], given.scale, part, (name, "UpdateWeights"))
 
     runs.add(update)
 
@@ -190,6 +195,7 @@ class _Runs(Generic[Given]):
         for number, (own, given, part) in enumerate(zip(self._graphs, self._args, parts, strict=True)):
             name = self._graph.addDebugInfo((self._call, f"conv{number}"), LAYER)
             results.append(build(own, given, part, name))
+        parts = [part for part in parts if part.programs]
         if len(parts) > 1 and self._graphs[0] is not self._graph:
             self._prog.add(side_by_side(self._graph, parts, self._call))
         else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, Type
-from simulator.graph.debug_context import Context
+from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
@@ -172,7 +172,22 @@ def convolutionWeightUpdate(
 ) -> None:
     """weights += scale * gradient of the weights (give a negative scale to descend)."""
     deltas = calculateWeightDeltas(graph, zDeltas, activations, params, prog, debugContext, options, cache)
-    popops.scaledAddTo(graph, weights, deltas, scale, prog, (_name(graph, debugContext), "UpdateWeights"))
+    name = _name(graph, debugContext)
+    deltas = regrouped_like(graph, weights, deltas, prog, name)
+    popops.scaledAddTo(graph, weights, deltas, scale, prog, (name, "UpdateWeights"))
+
+
+def regrouped_like(graph: Graph, weights: Tensor, deltas: Tensor, prog: Sequence, name: DebugInfo) -> Tensor:
+    """The gradients of weights, in the layout of these where that helps: where output channels are adjacent in memory,
+    and input channels in that of the weights, tiles transpose blocks first (PopLibs' regroupIfBeneficial)."""
+    exchanged = [0, 2, 1, *range(3, weights.rank())]
+    regrouped = graph.clone(weights, (name, "regroupGrads"))
+    views = deltas.dimShuffle(exchanged), regrouped.dimShuffle(exchanged)
+    turned = turned_on_tiles(graph, *views, graph.addDebugInfo((name, "regroupGrads"), LAYER))
+    if turned is None:
+        return deltas
+    prog.add(turned)
+    return regrouped
 
 
 _BIAS_UPDATE = (

@@ -79,11 +79,15 @@ def _blocks(
     position: Int64Array, channel: Int64Array, column: Int64Array, tile: Int64Array
 ) -> tuple[_Blocks, Int64Array]:
     """(matrices, place of each element after transposing) of elements in memory order. Consecutive output channels with
-    the same columns on one tile are the rows of a matrix."""
+    the same columns on one tile are the rows of a matrix, wherever in its memory they lie."""
     head = np.ones(len(position), np.bool_)
     head[1:] = (np.diff(position) != 1) | (np.diff(channel) != 0) | (np.diff(column) != 1) | (np.diff(tile) != 0)
     begin = np.flatnonzero(head)
     length = np.diff(np.append(begin, len(position)))
+    sorted_runs = np.lexsort((channel[begin], column[begin], length, tile[begin]))
+    rank = np.empty_like(sorted_runs)
+    rank[sorted_runs] = np.arange(len(begin))
+    begin, length = begin[sorted_runs], length[sorted_runs]
     fresh = np.ones(len(begin), np.bool_)
     fresh[1:] = (np.diff(channel[begin]) != 1) | (np.diff(column[begin]) != 0)
     fresh[1:] |= (np.diff(length) != 0) | (np.diff(tile[begin]) != 0)
@@ -93,7 +97,7 @@ def _blocks(
     size = (rows * columns)[by_size]
     start = np.empty_like(first)
     start[by_size] = np.cumsum(size) - size
-    row = np.cumsum(head) - 1
+    row = rank[np.cumsum(head) - 1]
     matrix = (np.cumsum(fresh) - 1)[row]
     places = start[matrix] + (np.arange(len(position)) - begin[row]) * rows[matrix] + row - first[matrix]
     columns_of = (first, rows, columns, on, start)
