@@ -90,3 +90,8 @@ def sequence_slice(element_bytes: int, elements: npt.ArrayLike, sequences: npt.A
     runs = np.maximum(whole(sequences), 1)
     each = ceil_div(whole(elements) * element_bytes // 4 * 2, runs)
     return whole(60 + 60 * runs + WORKERS * per_worker(runs) * each)
+
+
+def circular_place(other: bool) -> int:
+    """Thread cycles of CircBufIncrIndex 8, and of CircOffset, which computes another place, 10."""
+    return 10 if other else 8

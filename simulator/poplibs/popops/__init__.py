@@ -18,6 +18,7 @@ from simulator.poplibs.popops import expr as expr
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.casting import checkAccuracyWhenCast as checkAccuracyWhenCast
+from simulator.poplibs.popops.circular_buffer import CircBuf as CircBuf
 from simulator.poplibs.popops.collectives.replicated import replicatedAllGather as replicatedAllGather
 from simulator.poplibs.popops.collectives.replicated import replicatedAllReduce as replicatedAllReduce
 from simulator.poplibs.popops.collectives.replicated import replicatedAllReduceInPlace as replicatedAllReduceInPlace
@@ -32,6 +33,8 @@ from simulator.poplibs.popops.expr.mapping import mapInPlace as mapInPlace
 from simulator.poplibs.popops.expr.single import apply_operator
 from simulator.poplibs.popops.filling import fill as fill
 from simulator.poplibs.popops.filling import zero as zero
+from simulator.poplibs.popops.image import createNormaliseImageInput as createNormaliseImageInput
+from simulator.poplibs.popops.image import normaliseImage as normaliseImage
 from simulator.poplibs.popops.loops import addForLoopCounterVertex as addForLoopCounterVertex
 from simulator.poplibs.popops.loops import countedForLoop as countedForLoop
 from simulator.poplibs.popops.loops import countedLoop as countedLoop
@@ -72,6 +75,7 @@ from simulator.poplibs.popops.slices import multiUpdateAdd as multiUpdateAdd
 from simulator.poplibs.popops.slices import multiUpdateMax as multiUpdateMax
 from simulator.poplibs.popops.slices.gather import gather as gather
 from simulator.poplibs.popops.slices.scatter import scatter as scatter
+from simulator.poplibs.popops.slices.sequences import sequenceSlice as sequenceSlice
 from simulator.poplibs.popops.sorting import SortOrder as SortOrder
 from simulator.poplibs.popops.sorting import TopKParams as TopKParams
 from simulator.poplibs.popops.sorting import createTopKInput as createTopKInput

@@ -1,6 +1,9 @@
 // poplin: convolutions, their gradients and plans, products with prepared operands, normalisation by channel.
 #include "results.hpp"
 
+#include <poplin/Cholesky.hpp>
+#include <poplin/TriangularSolve.hpp>
+
 #include <sstream>
 
 #include <poplin/ConvPreplan.hpp>
@@ -148,6 +151,33 @@ void products(Results &results) {
   results.read("fullyConnectedWeightTranspose", transposed);
 }
 
+void solvers(Results &results) {
+  Graph &graph = results.graph;
+  const OptionFlags options = {{"blockSize", "4"}};
+  const auto products = poplin::getTriangularSolveMatMulPrePlanParameters(FLOAT, FLOAT, {6, 6}, {6, 2}, true, true, options);
+  results.number("products of a solve", static_cast<double>(products.size()));
+  results.number("products of a decomposition",
+                 static_cast<double>(poplin::getCholeskyMatMulPrePlanParameters(FLOAT, {6, 6}, true, options).size()));
+  std::vector<float> numbers(36);
+  for (unsigned i = 0; i < 6; ++i)
+    for (unsigned j = 0; j < 6; ++j)
+      numbers[6 * i + j] = (i == j ? 8.0f : 1.0f) / (1 + std::max(i, j));
+  Tensor values = graph.addConstant<float>(FLOAT, {6, 6}, numbers);
+  graph.setTileMapping(values, 0);
+  Tensor a = results.filled(
+      poplin::createTriangularSolveInputLHS(graph, FLOAT, FLOAT, {6, 6}, {6, 2}, true, "a", options), values);
+  Tensor b = results.filled(
+      poplin::createTriangularSolveInputRHS(graph, FLOAT, FLOAT, {6, 6}, {6, 2}, true, "b", options),
+      results.operand({6, 2}));
+  results.read("triangularMask", poplin::triangularMask(graph, a, true, false, results.prog, "mask"));
+  results.read("triangularSolve",
+               poplin::triangularSolve(graph, a, b, true, true, false, results.prog, "solve", options));
+  Tensor c = results.filled(poplin::createCholeskyInput(graph, FLOAT, {6, 6}, true, "c", options), values);
+  results.read("cholesky", poplin::cholesky(graph, c, true, results.prog, "cholesky", options));
+  poplin::choleskyInPlace(graph, c, true, results.prog, "in place", options);
+  results.read("choleskyInPlace", c);
+}
+
 void norms(Results &results) {
   Graph &graph = results.graph;
   Sequence &prog = results.prog;
@@ -179,6 +209,7 @@ int main() {
   parameters(results);
   convolutions(results);
   products(results);
+  solvers(results);
   norms(results);
   results.print(device);
 }

@@ -1,13 +1,16 @@
 // popops' slices: dynamic ones, lookups in an embedding, gathers and scatters, the top k, padding, rows.
 #include "results.hpp"
 
+#include <popops/CircBuf.hpp>
 #include <popops/DynamicSlice.hpp>
 #include <popops/ElementWise.hpp>
 #include <popops/Encoding.hpp>
 #include <popops/Gather.hpp>
+#include <popops/NormaliseImage.hpp>
 #include <popops/Pad.hpp>
 #include <popops/Scatter.hpp>
 #include <popops/SelectScalarFromRows.hpp>
+#include <popops/SequenceSlice.hpp>
 #include <popops/Sort.hpp>
 #include <popops/TopK.hpp>
 #include <popops/UpdateScalarInRows.hpp>
@@ -31,6 +34,24 @@ void slices(Results &results) {
   results.number("getSliceMapping", static_cast<double>(popops::getSliceMapping(graph, t, {0}, {2}).size()));
   results.read("createSliceableTensorFromSlice",
                results.filled(popops::createSliceableTensorFromSlice(graph, slice, {0}, {3}), results.operand({6, 3})));
+}
+
+void buffers(Results &results) {
+  Graph &graph = results.graph;
+  Sequence &prog = results.prog;
+  popops::CircBuf buffer(graph, FLOAT, 3, {2, 3}, "buffer");
+  for (unsigned i = 0; i < 4; ++i)
+    buffer.add(results.operand({2, 3}, i), prog, "add");
+  results.read("CircBuf", concat(buffer.prev(0, prog), buffer.prev(buffer.size() - 1, prog, "oldest")));
+  results.read("getIndex", buffer.getIndex());
+  Tensor rows = results.variable(results.operand({5, 3}));
+  popops::sequenceSlice(graph, results.operand({4, 3}, 1), rows, results.indices({2}, {2, 1}),
+                        results.indices({2}, {0, 3}), results.indices({2}, {3, 0}), true, prog, "sequences");
+  results.read("sequenceSlice", rows);
+  Tensor image = popops::createNormaliseImageInput(graph, FLOAT, {2, 2, 3});
+  results.filled(image, results.operand({2, 2, 3}));
+  Tensor offsets = results.operand({3}), scales = results.operand({3}, 1);
+  results.read("normaliseImage", popops::normaliseImage(graph, prog, image, 0.5f, offsets, scales, "image"));
 }
 
 void embeddings(Results &results) {
@@ -134,6 +155,7 @@ int main() {
   Graph graph(device);
   Results results(graph);
   slices(results);
+  buffers(results);
   embeddings(results);
   gathers(results);
   orders(results);

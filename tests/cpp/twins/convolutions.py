@@ -14,6 +14,7 @@ def run(results: Results) -> None:
     _parameters(results)
     _convolutions(results)
     _products(results)
+    _solvers(results)
     _norms(results)
 
 
@@ -130,6 +131,28 @@ def _products(results: Results) -> None:
     weights = results.operand([1, 6, 4])
     transposed = poplin.fullyConnectedWeightTranspose(graph, weights, connected, prog, "transposed", options)
     results.read("fullyConnectedWeightTranspose", transposed)
+
+
+def _solvers(results: Results) -> None:
+    graph, prog, options = results.graph, results.prog, {"blockSize": "4"}
+    shapes = [6, 6], [6, 2]
+    products = poplin.getTriangularSolveMatMulPrePlanParameters(FLOAT, FLOAT, *shapes, True, True, options)
+    results.number("products of a solve", len(products))
+    decomposed = poplin.getCholeskyMatMulPrePlanParameters(FLOAT, [6, 6], True, options)
+    results.number("products of a decomposition", len(decomposed))
+    numbers = [(8.0 if i == j else 1.0) / (1 + max(i, j)) for i in range(6) for j in range(6)]
+    values = graph.addConstant(FLOAT, [6, 6], numbers)
+    graph.setTileMapping(values, 0)
+    a = poplin.createTriangularSolveInputLHS(graph, FLOAT, FLOAT, *shapes, True, "a", options)
+    b = poplin.createTriangularSolveInputRHS(graph, FLOAT, FLOAT, *shapes, True, "b", options)
+    results.filled(a, values)
+    results.filled(b, results.operand([6, 2]))
+    results.read("triangularMask", poplin.triangularMask(graph, a, True, False, prog))
+    results.read("triangularSolve", poplin.triangularSolve(graph, a, b, True, True, False, prog, "solve", options))
+    c = results.filled(poplin.createCholeskyInput(graph, FLOAT, [6, 6], True, "c", options), values)
+    results.read("cholesky", poplin.cholesky(graph, c, True, prog, "cholesky", options))
+    poplin.choleskyInPlace(graph, c, True, prog, "in place", options)
+    results.read("choleskyInPlace", c)
 
 
 def _norms(results: Results) -> None:

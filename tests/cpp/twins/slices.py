@@ -10,6 +10,7 @@ from tests.cpp.twins.results import Results
 
 def run(results: Results) -> None:
     _slices(results)
+    _buffers(results)
     _embeddings(results)
     _gathers(results)
     _orders(results)
@@ -29,6 +30,23 @@ def _slices(results: Results) -> None:
     results.number("getSliceMapping", len(popops.getSliceMapping(graph, t, [0], [2])))
     like = popops.createSliceableTensorFromSlice(graph, part, [0], [3])
     results.read("createSliceableTensorFromSlice", results.filled(like, results.operand([6, 3])))
+
+
+def _buffers(results: Results) -> None:
+    graph, prog = results.graph, results.prog
+    buffer = popops.CircBuf(graph, FLOAT, 3, [2, 3], "buffer")
+    for i in range(4):
+        buffer.add(results.operand([2, 3], i), prog, "add")
+    results.read("CircBuf", poplar.concat(buffer.prev(0, prog), buffer.prev(2, prog, "oldest")))
+    results.read("getIndex", buffer.getIndex())
+    rows = results.variable(results.operand([5, 3]))
+    places = results.indices([2], [2, 1]), results.indices([2], [0, 3]), results.indices([2], [3, 0])
+    popops.sequenceSlice(graph, results.operand([4, 3], 1), rows, *places, True, prog)
+    results.read("sequenceSlice", rows)
+    image = popops.createNormaliseImageInput(graph, FLOAT, [2, 2, 3])
+    results.filled(image, results.operand([2, 2, 3]))
+    offsets, scales = results.operand([3]), results.operand([3], 1)
+    results.read("normaliseImage", popops.normaliseImage(graph, prog, image, 0.5, offsets, scales))
 
 
 def _embeddings(results: Results) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT
-from simulator.poplar.program import Sequence
+from simulator.poplar import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, Type, concat
+from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import popops, poprand, poputil
 from simulator.poplibs.popops import Operation, ReduceParams, SingleReduceOp, SlicePlan, SortOrder, TopKParams
 from simulator.poplibs.popops.expr import Cast, Clamp, Exp, Select, _1, _2
@@ -167,4 +167,25 @@ def test_random_numbers(shape: list[int], tiles: int) -> None:
     bench.take(poprand.logUniform(graph, None, 0, x, FLOAT, 1, 9, prog, debugContext="log"), "log")
     poprand.setHwSeeds(graph, saved, prog, "back")
     bench.take(poprand.shapedDropout(graph, None, 0, x, x[0], 0.5, 2.0, prog, "shaped"), "shaped")
+    bench.check()
+
+
+@pytest.mark.parametrize("type_", [FLOAT, HALF])
+def test_buffers_runs_of_rows_and_images(type_: Type) -> None:
+    bench = Workbench(7)
+    graph, prog = bench.graph, bench.program
+    buffer = popops.CircBuf(graph, type_, 3, [5])
+    for name in "abcd":
+        buffer.add(bench.give(type_, [5], name), prog)
+    bench.take(concat(buffer.prev(0, prog), buffer.prev(2, prog)), "buffer")
+    places = [
+        bench.give(UNSIGNED_INT, [2], name, numbers) for name, numbers in (("n", [2, 1]), ("i", [1, 0]), ("o", [0, 4]))
+    ]
+    rows = bench.give(type_, [6, 3], "rows")
+    popops.sequenceSlice(graph, bench.give(type_, [4, 3], "source"), rows, *places, False, prog)
+    bench.take(rows, "sequences")
+    image = popops.createNormaliseImageInput(graph, type_, [4, 3, 3])
+    prog.add(Copy(bench.give(type_, [4, 3, 3], "image"), image))
+    shift, factor = bench.give(type_, [3], "shift"), bench.give(type_, [3], "factor")
+    bench.take(popops.normaliseImage(graph, prog, image, 0.5, shift, factor), "normalised")
     bench.check()
