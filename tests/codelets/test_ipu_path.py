@@ -92,7 +92,7 @@ def test_hardware_takes_the_path_of_the_ipu_and_models_the_other(device: Any, ca
         ('asm volatile("nop; rpt $m0, 3" ::);', "inline assembly 'rpt .m0, 3' is not covered"),
         ("out[6] = __builtin_ipu_get(0x62);", "of a tile's registers, codelets can read .WSR and .SCOUNT here"),
         ("out[6] = __builtin_ipu_f16v4hihoamp(in[0]);", "'__builtin_ipu_f16v4hihoamp' was not declared"),
-        ("__builtin_ipu_f32v2gina(x[0], 3);", "codelets can read accumulators with index 0 and 1 here"),
+        ("__builtin_ipu_f32v2gina(x[0], 3);", "codelets can read accumulators with index 0, 1 and 4 here"),
         ("__builtin_ipu_uput(1.0f, 0x77);", "codelets can write .TAS and .FP_CLR here"),
     ],
     ids=[

@@ -129,6 +129,13 @@ def test_a_load_that_an_addition_takes_stands_before_it() -> None:
     assert of_block(by_itself) == {"float multiply": 1, "load": 1, "float add": 1}
 
 
+def test_two_floats_that_follow_each_other_are_a_load_of_a_pair() -> None:
+    pair = "\tvmovss\t8(%rax), %xmm0\n\tvinsertps\t$0x10, 12(%rax), %xmm0, %xmm0\n\tret\n"
+    assert of_block(pair) == {"load": 1}
+    assert of_block(pair.replace("12(", "16(")) == {"load": 2}
+    assert of_block(pair.replace("12(%rax", "12(%rbx")) == {"load": 2}
+
+
 def test_numbers_pass_between_the_files_as_the_published_compiler_has_it() -> None:
     assert of_block("\tcvtsi2ssl\t%eax, %xmm0\n\tret\n") == {"store": 1, "load": 1, "convert": 1}
     assert of_block("\tcvtsi2ssl\t(%rdi), %xmm0\n\tret\n") == {"load": 1, "convert": 1}

@@ -48,7 +48,7 @@ _AFTER = (
 )
 _AFTER_ON_X86 = ("-fcf-protection=none", "-mno-red-zone")
 #: Part of the names of cached files; goes up when `operations` counts otherwise.
-RULES = 6
+RULES = 7
 
 
 @dataclass(frozen=True)

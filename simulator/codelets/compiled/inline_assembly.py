@@ -38,7 +38,7 @@ _READ_REGISTERS = {
 }
 _WRITTEN_REGISTERS = {"$FP_CLR": "tile::CLEAR", "$TAS": "tile::SCALE"}
 #: Numbers that an operand may be, by its letter.
-_NUMBERS = {"G": (0, 1), "T": (3,)}
+_NUMBERS = {"G": (0, 1, 4), "T": (3,)}
 _BYTES, _BUNDLE_BYTES = 4, 8
 #: What expressions in operands are made of.
 _TOKEN = re.compile(r"%\[\w+\]|%\d+|[.\w$]+|<<|>>|[-+*/()|&^~]|\s+")

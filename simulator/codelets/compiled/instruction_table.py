@@ -15,7 +15,7 @@ from simulator.machine.instructions import SLOTS
 
 #: Letters of operands: a word (register of either file, or a number to read), n words of the arithmetic file (1, 2, 4),
 #: an address that steps (`$m2+=`), a pack of three addresses that step, a number, a label, a register by its name,
-#: a pack to be made, which accumulators (0 or 1), and the rounding towards zero.
+#: a pack to be made, which accumulators (0, 1 or 4), and the rounding towards zero.
 OPERANDS = {
     "W": "word",
     "1": "word of the arithmetic file",
@@ -256,8 +256,8 @@ def _accumulators() -> Iterator[Instruction]:
     yield Instruction("f16v8sqacc", "4", "tile::accumulate<half, 8>(@0, true);", family, flops=16)
     yield Instruction("f32v2aop", "22I", "tile::outer_product(@0, @1);", family, flops=8)
     yield Instruction("f32v2axpy", "222", "tile::scaled_sum(@0w, @1, @2);", family, flops=4)
-    yield Instruction("f32v2gina", "22G", "tile::shift_accumulators<float>(@0w, @1, @2);", family)
-    yield Instruction("f16v2gina", "11G", "tile::shift_accumulators<half>(@0w, @1, @2);", family)
+    yield Instruction("f32v2gina", "22G", "tile::shift_accumulators<float>(@0w, @1, @2 & 1);", family)
+    yield Instruction("f16v2gina", "11G", "tile::shift_accumulators<half>(@0w, @1, @2 & 1);", family)
     yield Instruction(
         "f16v4hihoslic", "121I", "tile::slim_convolution(@0w, @1, @2, @3);", "slim convolutions", flops=64
     )

@@ -79,6 +79,8 @@ _PACKED = re.compile(r"(?!v?(?:mov|unpck|shuf|insert|perm|blend))[a-z]+p[sd]")
 _PACKED_WHOLE = re.compile(r"v?p(?:add|sub|mul|sll|srl|sra|and|or|xor|cmp|min|max|abs|neg)\w*")
 _BITWISE = re.compile(r"v?p(?:and|or|xor)\w*")
 _SIXTEEN_BYTES = re.compile(rf"v?mov(?:[au]p[sd]|dq[au])|{_PACKED.pattern}")
+#: Loads of a float, and of a second one into the same register.
+_SINGLE, _INSERT = re.compile(r"v?movss"), re.compile(r"v?insertps")
 #: What tiles do with 8 bytes at once.
 _OF_VECTORS = ("float add", "float multiply", "float compare")
 #: Words that a loop keeps in registers from before it: half of the arithmetic file's 16.
@@ -108,9 +110,12 @@ def operations(block: Block) -> dict[str, int]:
     counts = OperationCounts()
     elements = _Elements()
     loop = _Loop(block)
+    pairs = _Pairs()
     before: Step | None = None
     for number, instruction in enumerate(block.instructions):
         _rename(before, instruction)
+        if pairs.completes(instruction):
+            continue
         for step in _steps(instruction, loop):
             if elements.takes(instruction, step):
                 before = Step(step.operation, ELEMENTS) if step.unit == ARITHMETIC else before
@@ -205,6 +210,34 @@ class _Loop:
         self.numbers = _used_as_numbers(block.loop) if self.counters else set()
         self.addresses = _stepped_addresses(block, self.counters) - self.numbers if block.whole else set()
         self.kept = kept_operands(block)
+
+
+class _Pairs:
+    """Floats that are loaded one after the other into one register: a load of 8 bytes for a tile."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, str] = {}  # registers, and where their lowest float comes from
+
+    def completes(self, instruction: Instruction) -> bool:
+        """Whether an instruction loads the second float behind the first."""
+        name, operands, _ = instruction
+        if not operands:
+            return False
+        register, source = _register(operands[-1]), operands[0]
+        if _SINGLE.fullmatch(name) and "(" in source:
+            self._loaded[register] = source
+            return False
+        first = self._loaded.pop(register, "")
+        if not first or not _INSERT.fullmatch(name) or "(" not in operands[1]:
+            return False
+        (before, base), (behind, other) = (_address(text) for text in (first, operands[1]))
+        return base == other and behind == before + 4
+
+
+def _address(operand: str) -> tuple[int, str]:
+    """The offset and the registers of an operand in memory."""
+    offset, _, base = operand.partition("(")
+    return (int(offset or "0", 0), base) if re.fullmatch(r"-?\d*", offset) else (0, operand)
 
 
 class _Elements:

@@ -213,13 +213,14 @@ enum { TAMP_F16V4_E4_P0, TAMP_F16V4_E4_P1, TAMP_F16V4_E4_P2, TAMP_F16V4_E4_P3 };
 enum { TSLIC_F16V4_1x4_W0, TSLIC_F16V4_1x4_W1, TSLIC_F16V4_1x4_W2, TSLIC_F16V4_1x4_W3 };
 enum { TSLIC_F16V4_1x3_W0 = 4, TSLIC_F16V4_1x3_W1, TSLIC_F16V4_1x3_W2, TSLIC_F16V4_1x3_W3 };
 
+/* Index 1 is the odd accumulators; public code reads the second pair of a shift with 4 as with 0. */
 void popvision_other_accumulators()
-    __attribute__((error("codelets can read accumulators with index 0 and 1 here, which shifts those behind them")));
+    __attribute__((error("codelets can read accumulators with index 0, 1 and 4 here, which shifts those behind them")));
 #define POPVISION_GINA(TYPED, VECTOR)                                                                            \
   inline VECTOR __builtin_ipu_##TYPED##gina(VECTOR value, int index) {                                           \
-    if (__builtin_constant_p(index) && index & ~1) popvision_other_accumulators();                               \
-    if (index & ~1) __builtin_trap();                                                                            \
-    return index ? popvision_assembly_gina<VECTOR, 1>(value) : popvision_assembly_gina<VECTOR, 0>(value);        \
+    if (__builtin_constant_p(index) && index & ~5) popvision_other_accumulators();                               \
+    if (index & ~5) __builtin_trap();                                                                            \
+    return index & 1 ? popvision_assembly_gina<VECTOR, 1>(value) : popvision_assembly_gina<VECTOR, 0>(value);        \
   }                                                                                                              \
   inline VECTOR __builtin_ipu_gina(VECTOR value, int index) { return __builtin_ipu_##TYPED##gina(value, index); }
 POPVISION_GINA(f32v2, float2)
