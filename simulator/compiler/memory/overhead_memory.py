@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.options.compile import CompileSettings
-from simulator.compiler.ir.program_table import ProgramTable
+from simulator.compiler.ir.program_table import CONTROL, ProgramTable
 from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering.lower import CONTROL_TILE
 from simulator.compiler.machine import Machine
@@ -86,7 +86,57 @@ def control_code(
         if size and size not in constant:
             constant[size] = np.full(machine.tiles, size, np.int64)
         code.append(constant[size] if size else None)
+    _share_sequences(table, code, machine.tiles)
     return code
+
+
+def _share_sequences(table: ProgramTable, code: list[Int64Array | None], tiles: int) -> None:
+    """Let a Sequence that was added several times have its code once, as a function that each place calls: where that
+    takes fewer bytes, and all places do the same. Bodies of functions keep their own, which may be in an overlay."""
+    first: dict[int, int] = {}  # by debug record: the row with the code
+    shared: dict[int, list[int]] = {}  # its further rows
+    end = 0
+    for row, type_ in enumerate(table.type):
+        if row < end or type_ != "Sequence" or table.debug_id[row] < 0 or table.owner[row] != CONTROL:
+            continue
+        begin = first.setdefault(table.debug_id[row], row)
+        last = _end_of(table, row)
+        if begin != row and _does(table, begin) == _does(table, row):
+            shared.setdefault(begin, []).append(row)
+            end = last
+    call = np.full(tiles, footprint.CONTROL_CODE_PER_CALL, np.int64)
+    for begin, places in shared.items():
+        body = np.zeros(tiles, np.int64)
+        for size in code[begin : _end_of(table, begin)]:
+            body += 0 if size is None else size
+        if len(places) * int(body.max()) <= (len(places) + 1) * footprint.CONTROL_CODE_PER_CALL:
+            continue
+        code[begin] = call
+        for place in places:
+            below = _end_of(table, place) - place - 1
+            code[place : place + 1 + below] = [call, *[None] * below]
+
+
+def _end_of(table: ProgramTable, row: int) -> int:
+    """The row behind a program and all below it."""
+    while table.children[row]:
+        row = table.children[row][-1]
+    return row + 1
+
+
+def _does(table: ProgramTable, row: int) -> list[tuple[str, int, int, int, int, int]]:
+    """What the programs from a row to its end do, row by row, as far as code goes."""
+    return [
+        (
+            table.type[i],
+            table.parent[i] - row if i > row else 0,
+            table.compute_set[i],
+            table.repeat_count[i],
+            table.function[i],
+            id(table.work[i].exchange),
+        )
+        for i in range(row, _end_of(table, row))
+    ]
 
 
 def vertex_types_per_tile(

@@ -14,6 +14,8 @@ from simulator.poplibs import popops
 
 ELEMENT = 16 * 1024
 STACK = 3168
+#: A call, in bytes of control code.
+CALL = 8
 
 
 class Total(Vertex):
@@ -222,3 +224,29 @@ def test_code_and_stack_are_there_when_the_model_compiles_for_the_ipu(tmp_path):
     # Stacks begin at the first memory element without code, so all that is below is a gap.
     assert figures[1][2].includingGaps >= ELEMENT + STACK
     assert figures[1][2].excludingGaps < ELEMENT
+
+
+def control_bytes(folder, steps: int, times: int, alike: bool = True) -> int:
+    """Control code of a tile that a Sequence of `steps` copies, added so many times, adds to an empty program."""
+    bench = Bench(folder, compileIPUCode=True)
+    a, b = bench.variable("a", 4, 0), bench.variable("b", 4, 1)
+    one, other = (Sequence([Copy(*((a, b) if i % 2 == 0 else (b, a))) for i in range(steps)]) for _ in range(2))
+    for number in range(times):
+        bench.program.add(one if alike or number % 2 == 0 else other)
+    return bench.compiled().tiles[0].memory.category.controlCode.total
+
+
+def test_a_sequence_that_is_added_again_is_called(tmp_path):
+    empty, once = control_bytes(tmp_path, 4, 0), control_bytes(tmp_path, 4, 1)
+    assert once - empty > 2 * CALL
+    twice = control_bytes(tmp_path, 4, 2)
+    assert twice == once + 2 * CALL
+    assert control_bytes(tmp_path, 4, 10) == twice + 8 * CALL
+
+
+def test_short_sequences_and_others_that_do_the_same_keep_their_code(tmp_path):
+    """A call of a copy would take as much as the copy; which of two Sequences are alike is not searched."""
+    empty, once = control_bytes(tmp_path, 1, 0), control_bytes(tmp_path, 1, 1)
+    assert control_bytes(tmp_path, 1, 2) <= empty + 2 * (once - empty)
+    lone = control_bytes(tmp_path, 4, 1) - empty
+    assert control_bytes(tmp_path, 4, 2, alike=False) > empty + lone + 2 * CALL
