@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError, if_recorded
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target, type_name
 from popvision.catalogue.what_if import is_point
@@ -337,7 +338,9 @@ def _machines(context: ViewContext) -> list[Component]:
         return [html.Span(texts[0], className="fact", title=texts[0])]
     roles = ["Source", *(["Target"] if len(reports) == 2 else [f"Target {i}" for i in range(1, len(reports))])]
     title = "; ".join(f"{role}: {text}" for role, text in zip(roles, texts, strict=True))
-    short = ["unknown" if each is None else f"{type_name(each)} {each.num_tiles:,} tiles" for each in machines]
+    short = [
+        "unknown" if each is None else f"{type_name(each)} {with_noun(each.num_tiles, 'tile')}" for each in machines
+    ]
     if len(set(short)) < len(set(texts)):
         short = texts
     return [html.Span(" vs ".join(short), className="fact", title=title)]

@@ -96,8 +96,20 @@ test("ticks of host time are round since the first event, or round of the day", 
   const viewport = { from: 0, to: 10e9, width: 1000 };
   assert.deepEqual(
     clock.ticks(viewport, 200, null).map((tick) => tick.text),
-    ["00:00:00", "00:00:02", "00:00:04", "00:00:06", "00:00:08", "00:00:10"],
+    ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"],
   );
+  const short = { from: 10e6, to: 86e6, width: 1000 };
+  assert.deepEqual(
+    clock.ticks(short, 200, null).map((tick) => tick.text),
+    ["20 ms", "40 ms", "60 ms", "80 ms"],
+  );
+  const close = { from: 10e6, to: 10.002e6, width: 1000 };
+  assert.deepEqual(
+    clock.ticks(close, 500, null).map((tick) => tick.text),
+    ["10.000 ms", "10.001 ms", "10.002 ms"],
+  );
+  const long = { from: 0, to: 120e9, width: 1000 };
+  assert.equal(clock.ticks(long, 400, null)[1].text, "00:01:00");
   const begin = BigInt(Date.UTC(2026, 10, 29)) * 1_000_000n + 500_000_000n;
   const places = clock.ticks(viewport, 200, begin).map((tick) => tick.at);
   assert.deepEqual(places, [1.5e9, 3.5e9, 5.5e9, 7.5e9, 9.5e9]);

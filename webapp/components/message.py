@@ -12,6 +12,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import MemoryExcess
+from popvision.analysis.report.nouns import with_noun
 from webapp.components.attributes import attributes
 from webapp.formats import bytes_text
 from webapp.problems import reason
@@ -93,7 +94,7 @@ def excess_banner(
     size = bytes_text(excess.capacity)
     head: list[Component | str] = [
         html.Strong(f"{name} does not fit: {'only a model can run it' if did_run else 'it cannot run'}."),
-        f" {of_all} {excess.tiles:,} tiles need more than their {size}. Tile {excess.tile:,} needs most: "
+        f" {of_all} {with_noun(excess.tiles, 'tile')} need more than their {size}. Tile {excess.tile:,} needs most: "
         f"{bytes_text(excess.needed)}, {bytes_text(excess.excess)} too much.",
     ]
     if excess.largest is not None:

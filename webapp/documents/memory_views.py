@@ -15,6 +15,7 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table as FigureTable
 from popvision.analysis.report.figure_titles import field_of, figure_title, heading, viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.summary.facts import summarise
 from popvision.analysis.summary.headline import headline
 from popvision.questions.entire_report import options
@@ -123,7 +124,7 @@ def memory_blocks(context: ViewContext, names: Names) -> list[Block]:
                 (
                     "Including gaps",
                     bytes_text(int(including.sum())),
-                    f"{int(including.sum()):,} B over {len(including):,} tiles",
+                    f"{int(including.sum()):,} B over {with_noun(len(including), 'tile')}",
                 ),
                 ("Excluding gaps", bytes_text(int(excluding.sum())), f"{int(excluding.sum()):,} B"),
                 ("Capacity of a tile", bytes_text(memory.capacity), f"{memory.capacity:,} B"),

@@ -16,6 +16,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.summary.report_list import Card
 from webapp.compare_bar import tick
 from webapp.components.attributes import attributes
@@ -237,7 +238,7 @@ def total_cycles(card: Card) -> Component:
 def _cycles_formula(card: Card) -> str:
     if card.runs is None:
         return ""
-    runs = f"{card.runs} recorded run{'' if card.runs == 1 else 's'}"
+    runs = with_noun(card.runs, "recorded run")
     if card.total_cycles is None or not card.clock_hz:
         return runs
     time = seconds_text(card.total_cycles / card.clock_hz)

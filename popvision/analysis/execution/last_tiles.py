@@ -10,6 +10,7 @@ import numpy as np
 
 from popvision.analysis.execution.raster import ArrayReader
 from popvision.analysis.execution.timeline import Timeline
+from popvision.analysis.report.nouns import with_noun
 from popvision.arrays import Int64Array
 
 #: Values read at a time.
@@ -54,5 +55,5 @@ def tied_text(first: int, count: int) -> str:
     if not count:
         return ""
     if count > _MANY:
-        return f"{count:,} tiles, first tile {first:,}"
+        return f"{with_noun(count, 'tile')}, first tile {first:,}"
     return f"tile {first:,} and {count - 1} more" if count > 1 else f"tile {first:,}"

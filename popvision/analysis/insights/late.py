@@ -19,6 +19,7 @@ from popvision.analysis.insights.work import LEAST_SHARE
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.programs.table import known_integers
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.table_columns import columns
 from popvision.analysis.report.tiles import target_of
 from popvision.arrays import Int64Array
@@ -192,7 +193,7 @@ def received_by_few(source: ReportSource, steps: ProgramSteps) -> Iterator[Findi
         yield Finding(
             "received_by_few",
             f"{steps.name[row]} lasts {cycles:,} cycles because tile {number} receives {most:,} B of the "
-            f"{int(values.sum()):,} B that {busy:,} tile{'' if busy == 1 else 's'} receive.",
+            f"{int(values.sum()):,} B that {with_noun(busy, 'tile')} receive.",
             lost,
             "cycles",
             steps.share(lost),

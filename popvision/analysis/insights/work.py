@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from popvision.analysis.insights.finding import Evidence, Finding
 from popvision.analysis.insights.steps import OF_CYCLES, ProgramSteps, last_tile, line_of_program
+from popvision.analysis.report.nouns import with_noun
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
@@ -67,7 +68,7 @@ def few_tiles(source: ReportSource, steps: ProgramSteps) -> Iterator[Finding]:
         if steps.share(lost) < LEAST_SHARE:
             continue
         place = line_of_program(source, int(steps.program[row]))
-        tiles = f"{active:,} tile{'' if active == 1 else 's'}"
+        tiles = with_noun(active, "tile")
         yield Finding(
             "few_tiles",
             f"{_named(steps, row)} computes on {tiles} of {steps.tiles:,}, for {slowest:,} cycles.",
@@ -94,8 +95,7 @@ def repeated_copies(source: ReportSource, steps: ProgramSteps) -> Iterator[Findi
         place = line_of_program(source, int(steps.program[row]))
         yield Finding(
             "repeated_copy",
-            f"{_named(steps, row)} runs {executions:,} times in {runs:,} run{'' if runs == 1 else 's'}, for {cycles:,} "
-            "cycles.",
+            f"{_named(steps, row)} runs {executions:,} times in {with_noun(runs, 'run')}, for {cycles:,} cycles.",
             lost,
             "cycles",
             steps.share(lost),

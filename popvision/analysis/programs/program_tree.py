@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from popvision.analysis.report.columns import programs_of
+from popvision.analysis.report.nouns import with_noun
 from popvision.arrays import BoolArray, Int64Array, UInt8Array
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.model import PROGRAM_TYPES
@@ -143,7 +144,7 @@ def _tiles_note(source: ReportSource, program: int) -> str:
         return ""
     ipus = range(source.reader.target().num_ipus)
     tiles = sum(int(source.reader.steps_on_ipu(ipu).active_tiles[step]) for ipu in ipus)
-    return f"{tiles:,} tiles"
+    return with_noun(tiles, "tile")
 
 
 def _first_steps(source: ReportSource) -> Int64Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import machine_name
 
@@ -11,7 +12,7 @@ def provenance_line(source: ReportSource) -> str:
     meta, target = source.reader.meta, source.reader.target()
     model = meta.get("modelVersion", "unknown")
     kind = "Simulated" if meta.get("simulated", False) else "Profile"
-    device = f"{machine_name(target)}, {target.num_tiles:,} tiles"
+    device = f"{machine_name(target)}, {with_noun(target.num_tiles, 'tile')}"
     return f"{kind}: model version {model}; target {device}; {meta.get('poplarVersion', 'version unknown')}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
 
@@ -32,8 +33,7 @@ def machine_name(target: Target) -> str:
 
 def describe_target(target: Target) -> str:
     """For example "Mk2 IPU Model, 1 IPU x 1,472 tiles"."""
-    plural = "" if target.num_ipus == 1 else "s"
-    return f"{machine_name(target)}, {target.num_ipus} IPU{plural} x {target.tiles_per_ipu:,} tiles"
+    return f"{machine_name(target)}, {with_noun(target.num_ipus, 'IPU')} x {with_noun(target.tiles_per_ipu, 'tile')}"
 
 
 @dataclass(frozen=True)

@@ -48,18 +48,27 @@ function stamp(ns, step, begin) {
 
 const day = (begin) => new Date(Number(begin / 1000000n)).toISOString().slice(0, 10) + " UTC";
 
+/* A tick of a trace shorter than a minute: "10 ms", in the unit of the whole window, as fine as `step`. */
+function tickText(ns, step, last) {
+  const [size, name] = last < 1e3 ? [1, "ns"] : last < 1e6 ? [1e3, "µs"] : last < SECOND ? [1e6, "ms"] : [SECOND, "s"];
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return (ns / size).toLocaleString("en-US", places) + " " + name;
+}
+
 /* Round positions in the window about `apart` pixels from each other. */
 function ticks(viewport, apart, begin) {
   const perPixel = (viewport.to - viewport.from) / viewport.width;
   const step = STEPS.find((each) => each >= apart * perPixel) || STEPS[STEPS.length - 1];
   const shift = begin === null ? 0 : Number(begin % BigInt(step));
+  const isShort = begin === null && !unit && viewport.to < 60 * SECOND;
   const list = [];
   for (
     let at = Math.ceil((viewport.from + shift) / step) * step - shift;
     at <= viewport.to && list.length < 200;
     at += step
   ) {
-    if (at >= 0) list.push({ at, text: stamp(at, step, begin) });
+    if (at >= 0) list.push({ at, text: isShort ? tickText(at, step, viewport.to) : stamp(at, step, begin) });
   }
   return list;
 }

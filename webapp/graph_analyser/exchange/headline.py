@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.exchange.messages import fan_outs, messages_of
 from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorded_totals
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tiles import target_of
 from webapp.components import help_text
 from webapp.components.attributes import attributes
@@ -50,7 +51,7 @@ def _traffic(source: ReportSource, row: int) -> list[Component]:
         exchange_figure(
             "Received",
             bytes_text(int(m.received[row])),
-            f"{integer_text(int(m.receivers[row]))} tiles",
+            with_noun(int(m.receivers[row]), "tile"),
             title=f"{m.received[row]:,} B",
         ),
         exchange_figure(

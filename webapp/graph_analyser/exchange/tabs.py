@@ -24,6 +24,7 @@ from popvision.analysis.exchange.tiles import ExchangeTiles, exchange_of, exchan
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tiles import physical_id, target_of
 from webapp.components import Column, data_table, empty_hint, long_table, missing_note, noted, unavailable
 from webapp.components.attributes import attributes
@@ -177,8 +178,12 @@ def tile_tab(
         who = partners(source, program, tile)
     except NotRecordedError as lacking:
         return html.Div([*columns, unavailable(lacking)], className="exchange-columns", **_REGION)
-    columns.append(_partner_table("from", f"Receives from {len(who.sources):,} tiles", who.sources, who.received))
-    columns.append(_partner_table("to", f"Sends to {len(who.destinations):,} tiles", who.destinations, who.sent))
+    columns.append(
+        _partner_table("from", f"Receives from {with_noun(len(who.sources), 'tile')}", who.sources, who.received)
+    )
+    columns.append(
+        _partner_table("to", f"Sends to {with_noun(len(who.destinations), 'tile')}", who.destinations, who.sent)
+    )
     columns.append(_sendings("Multicast of this tile", who.receivers, who.multicast))
     return html.Div(columns, className="exchange-columns", **_REGION)
 
@@ -276,7 +281,7 @@ def _bars(receivers: Any, tiles: Any) -> Component:
         first, last = low + index * width, min(low + (index + 1) * width - 1, high)
         label = f"{first:,}" if first == last else f"{first:,} – {last:,}"
         bar = html.Span(className="exchange-bar", style={"width": f"{180 * count / most:.0f}px"})
-        text = "1 tile" if count == 1 else f"{count:,} tiles"
+        text = with_noun(count, "tile")
         rows.append(html.Tr([html.Th(label, scope="row"), html.Td([bar, text])]))
     return html.Table(html.Tbody(rows), className="exchange-histogram")
 

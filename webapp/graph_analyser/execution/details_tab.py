@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.last_tiles import tied_text
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from webapp.arrays import Int64Array
 from webapp.components import Column, data_table, empty_hint, figure, help_text, segments
@@ -73,7 +74,7 @@ def content(context: ViewContext) -> Component:
 def _among(facts: StepFacts, tiles: StepTiles, among: str) -> Component:
     """The choice of the tiles that the table lists."""
     choices = {
-        "": f"All {facts.tiles:,} tiles",
+        "": f"All {with_noun(facts.tiles, 'tile')}",
         "last": f"Last to end ({len(tiles.last):,})",
         "longest": f"Longest ({len(tiles.longest):,})",
     }
@@ -150,7 +151,7 @@ def _balance_help(facts: StepFacts, tiles: StepTiles) -> Component:
     filled = f"{tiles.cycles.sum() / facts.tiles:,.1f} / {longest:,}" if longest else "no active tile"
     return help_text(
         "Tile balance",
-        f"Over all {facts.tiles:,} tiles of the IPU.",
+        f"Over all {with_noun(facts.tiles, 'tile')} of the IPU.",
         f"Over the active tiles it is {percent_text(facts.active_tile_balance)}.",
         formula=f"mean(tile cycles) / max(tile cycles) = {filled}",
     )

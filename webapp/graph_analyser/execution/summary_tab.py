@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.timeline import PHASES, TYPE_NAMES, run_bars
 from popvision.analysis.execution.window import WindowFigures, window_figures
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
 from popvision.query.areas import cycles_of_area
 from webapp.components import help_text, register_rows, toggle
@@ -142,7 +143,7 @@ def area_line(source: ReportSource, key: str, selection: Selection) -> Component
         sql = cycles_of_area(window.begin, window.end, selection.ipu, tiles)
     except ValueError:  # too many ranges
         tiles, sql = (), cycles_of_area(window.begin, window.end, selection.ipu)
-    which = "all tiles" if not tiles else f"{len(tiles):,} selected tile{'' if len(tiles) == 1 else 's'}"
+    which = "all tiles" if not tiles else with_noun(len(tiles), "selected tile")
     link = html.A(
         f"SQL of this area: {which}, {window.end - window.begin:,} cycles",
         href=f"/r/{key}/sql?{urlencode({'sql': sql})}",
@@ -270,7 +271,7 @@ def _share_text(figures: WindowFigures, phase: str) -> str:
 def _whole_text(figures: WindowFigures) -> str:
     if figures.hidden:
         return f"{figures.all_cycles:,} = tile cycles of the counted step types"
-    return f"{figures.all_cycles:,} = {figures.tiles:,} tiles x {figures.length:,} cycles"
+    return f"{figures.all_cycles:,} = {with_noun(figures.tiles, 'tile')} x {with_noun(figures.length, 'cycle')}"
 
 
 def _meter(share: float | None, formula: str) -> Component:

@@ -14,6 +14,7 @@ from popvision.analysis.liveness.steps import first_step, program_count, program
 from popvision.analysis.memory.lowered import lowered_tile
 from popvision.analysis.report.columns import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
 from webapp.arrays import Int64Array
@@ -237,7 +238,7 @@ def _lifetime_note(source: ReportSource, variable: int, ranges: list[tuple[int, 
 
 def _heat_note(drawing: LivenessDrawing, state: LivenessState) -> str:
     what = "always live included" if state.always else "not always live"
-    tiles = f"{len(drawing.curve.tiles):,} tiles"
+    tiles = with_noun(len(drawing.curve.tiles), "tile")
     pair = drawing.pair
     if pair is not None:
         alone = len(pair.target.program) - int((pair.partner[: len(pair.source.program)] >= 0).sum())

@@ -11,6 +11,7 @@ from popvision.analysis.liveness.curve import curve, fullest_tile, peak
 from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where
 from webapp.components import help_text
@@ -48,18 +49,19 @@ def _figures(source: ReportSource, key: str, state: MemoryState) -> list[Figure]
     over = memory.over_capacity
     shown = memory.including_gaps if len(over) else memory.excluding_gaps
     largest, most = memory.tiles.start + int(shown.argmax()), int(shown.max())
+    share = percent_text(most / memory.capacity if memory.capacity else None)
     figures = [
         Figure(
             f"Memory in use{of_replica(source, state.replica)}",
             bytes_text(used),
             f"{percent_text(used / capacity)} of {bytes_text(capacity)}",
-            f"{both_units(used)}: memory excluding gaps of {len(memory.tiles):,} tiles",
+            f"{both_units(used)}: memory excluding gaps of {with_noun(len(memory.tiles), 'tile')}",
             number=used,
         ),
         Figure(
             "Fullest tile, with gaps" if len(over) else "Fullest tile",
             bytes_text(most),
-            f"tile {largest:,} of {bytes_text(memory.capacity)}",
+            f"tile {largest:,}, {share} of {bytes_text(memory.capacity)}",
             both_units(most) if len(over) else f"{both_units(most)}: excluding gaps",
             f"/r/{key}/memory?tiles={largest}",
             "bad" if most > memory.capacity else "",
@@ -70,7 +72,7 @@ def _figures(source: ReportSource, key: str, state: MemoryState) -> list[Figure]
     figures.append(
         Figure(
             "Over capacity",
-            f"{len(over):,} tiles" if len(over) != 1 else "1 tile",
+            with_noun(len(over), "tile"),
             "" if not len(over) else "first: " + ", ".join(map(str, over[:4].tolist())),
             "Tiles whose highest used address is beyond their memory",
             "",

@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.memory import details_pair
 from popvision.analysis.memory.tile_details import tile_details
 from popvision.analysis.report.not_recorded import CODE_SIZES
+from popvision.analysis.report.nouns import with_noun
 from popvision.query.areas import bytes_of_tiles
 from webapp.components import empty_hint, long_table, missing_note, noted
 from webapp.components.attributes import attributes
@@ -68,7 +69,7 @@ def _area_link(key: str, tiles: Sequence[int]) -> Component | str:
     except ValueError as problem:
         return f"No SQL of this area: {problem}."
     href = f"/r/{key}/sql?{urlencode({'sql': sql})}"
-    return html.A(f"SQL of {len(tiles):,} selected tile{'' if len(tiles) == 1 else 's'}", href=href, **_NAV)
+    return html.A(f"SQL of {with_noun(len(tiles), 'selected tile')}", href=href, **_NAV)
 
 
 _NAV = attributes(data_nav="to")

@@ -11,6 +11,7 @@ from popvision.analysis.compare.memory import replica_of_target
 from popvision.analysis.memory.tile_ranking import Histogram, histogram
 from popvision.analysis.memory.usage import MemoryByTile, memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from webapp.components import figure, help_text, long_table
 from webapp.components.attributes import attributes
@@ -32,7 +33,7 @@ def tiles_tab(page: MemoryPage, theme: str) -> Component:
     plot: Any = figure("mem-bins", _draw(page, memory, theme), theme, image_name="tiles-by-memory")
     plot.config = plot.config | {"displayModeBar": False}
     over = len(memory.over_capacity)
-    fits = "All tiles fit into their memory." if not over else f"{over:,} tiles exceed their memory."
+    fits = "All tiles fit into their memory." if not over else f"{with_noun(over, 'tile')} beyond the memory of a tile."
     bar = [
         html.Span(f"{fits} Select a row to select its tile.", className="tab-note"),
         help_text(

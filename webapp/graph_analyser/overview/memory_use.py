@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
 from popvision.analysis.report.not_recorded import NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from webapp.components import loading, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.row_export import Value, exportable, row_values
@@ -70,7 +71,7 @@ def _sixths(use: MemoryUse) -> Component:
             continue
         low, high = (use.capacity * each // SIXTHS for each in (number, number + 1))
         name = f"{bytes_text(low)} to {bytes_text(high)}" if number < SIXTHS else f"over {bytes_text(use.capacity)}"
-        bar = meter(tiles / most, f"{tiles:,} tiles")
+        bar = meter(tiles / most, with_noun(tiles, "tile"))
         values = {"from_bytes": low, "to_bytes": high if number < SIXTHS else None, "tiles": tiles}
         cells = [html.Th(name, scope="row"), html.Td(bar), html.Td(f"{tiles:,}", className="number")]
         rows.append(html.Tr(cells, **row_values(values)))

@@ -24,6 +24,7 @@ from popvision.analysis.insights.unusual import unusual
 from popvision.analysis.memory.capacity import memory_excess, why_no_run
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.not_recorded import GRAPH_PROFILE, FormatError, NotRecordedError, if_recorded
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.source_code.lines import busiest_ipu
 from popvision.analysis.summary.headline import Headline, headline
 from webapp.components import empty_hint, loading
@@ -145,7 +146,7 @@ def _time(context: ViewContext, figures: Headline, cards: CardContext, theirs: H
         if compared:
             lost = html.Div([*compared, lost])
         return section("overview-time", "Time", [lost, html.Div(id="overview-causes", hidden=True)])
-    runs = f"{figures.runs:,} recorded run{'' if figures.runs == 1 else 's'}"
+    runs = with_noun(figures.runs, "recorded run")
     head: list[Any] = [
         html.Strong(cycles_phrase(figures.total_cycles, cards.clock_hz)),
         f" ({seconds_text(figures.device_seconds)} of device time) in ",

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from dash import html
 from dash.development.base_component import Component
 
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.summary.headline import Headline
 from webapp.components import difference_mark, help_text
 from webapp.components.attributes import attributes
@@ -87,7 +88,7 @@ def _cycles_card(headline: Headline, cards: CardContext) -> Component:
     )
     if headline.total_cycles is None:
         return _without("Total device cycles", headline.lost.get("cycles"), "No run was recorded", about)
-    runs = f"{headline.runs} recorded run{'' if headline.runs == 1 else 's'}"
+    runs = with_noun(headline.runs, "recorded run")
     cut = [html.Span("truncated: later steps are missing", className="warn")] if headline.truncated else []
     return figure_card(
         "Total device cycles",
@@ -123,7 +124,7 @@ def _tile_card(headline: Headline, cards: CardContext) -> Component:
         if fits:
             details.append(f"with gaps at most {bytes_text(headline.tile_bytes)}")
     if over:
-        details.append(html.Span(f"{over:,} tile{'' if over == 1 else 's'} out of memory", className="bad"))
+        details.append(html.Span(f"{with_noun(over, 'tile')} out of memory", className="bad"))
         over_by = (headline.tile_bytes or 0) - (headline.tile_capacity or 0)
         details.append(html.Span(f"{bytes_text(over_by)} too much, gaps included", className="bad"))
     details += cards.difference("peak_used" if fits else "peak", "bytes")
@@ -164,7 +165,7 @@ def _longest_card(headline: Headline, cards: CardContext) -> Component:
     if longest is None:
         return _without("Longest program", headline.lost.get("longest"), "No run was recorded", about)
     label = f"{longest.type} ({longest.name})" if longest.name else longest.type
-    times = f"{longest.executions:,} execution{'' if longest.executions == 1 else 's'}"
+    times = with_noun(longest.executions, "execution")
     link = cards.link(html.Span(label, className="cut", title=label), "program_tree", program=longest.program)
     return figure_card(
         "Longest program",

@@ -19,6 +19,7 @@ from popvision.analysis.execution.raster import Grid
 from popvision.analysis.execution.step_details import step_facts
 from popvision.analysis.execution.timeline import TYPE_NAMES, program_labels, run_bars, step_count
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
+from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.device_strip import DeviceStrip, HostWaits, device_strip, host_waits
 from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs, places_in_trace
@@ -69,7 +70,7 @@ def _runs_text(part: TraceSource, report: ReportSource) -> dict[str, str]:
     matches = match_engine_runs(part, report)
     places, events = places_in_trace(part, matches)
     drawn, recorded = len(places), len(run_bars(report).name)
-    runs = f"{events:,} run{'' if events == 1 else 's'}"
+    runs = with_noun(events, "run")
     about = (
         f"All {runs} of this trace (Engine::run) are recorded in the report."
         if drawn == events
@@ -79,7 +80,7 @@ def _runs_text(part: TraceSource, report: ReportSource) -> dict[str, str]:
     if recorded > drawn:
         lost = recorded - drawn
         about += (
-            f" {lost:,} more recorded run{'' if lost == 1 else 's'} match no such event (of another process, or not "
+            f" {with_noun(lost, 'more recorded run')} match no such event (of another process, or not "
             "written yet), so they are not drawn."
         )
     option = "autoReport.executionProfileProgramRunCount"

@@ -296,7 +296,7 @@ def _rank_of(event: EventFacts, source: HostTrace, window: WindowStatistics) -> 
     shorter = window.rank(rows[0], event.duration)
     return (
         f". The selected event, {length_text(source, event.duration)}, takes longer than {shorter:.1%} of the {count:,}"
-        f" event{'' if count == 1 else 's'} {event.label} there"
+        f" events {event.label} there"
     )
 
 
