@@ -285,7 +285,8 @@ def _partners(library: Library, entry: Entry) -> list[Component]:
 
 def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, problems: list[str]) -> Component:
     if entry.kind == "trace":
-        facts_of_trace = [html.Span(context.trace.clock, className="badge"), *_partners(library, entry)]
+        tools = html.Div([_copy_link()], className="masthead-tools")
+        facts_of_trace = [html.Span(context.trace.clock, className="badge"), *_partners(library, entry), tools]
         other = compared_trace(library, context.params)
         targets = [] if other is None or isinstance(other, str) else [other.label]
         names = versus(context.trace.label, targets, [other] if isinstance(other, str) else [])
@@ -311,19 +312,8 @@ def _masthead(library: Library, context: ViewContext, entry: Entry, view: View, 
     if meta.get("whatIf"):
         facts.append(html.Span("what-if", className="badge badge-strong", title=str(meta["whatIf"])))
     facts += _machines(context)
-    if meta.get("modelVersion"):
-        facts.append(
-            html.Span(
-                f"model {meta['modelVersion']}",
-                className="fact",
-                title="The version of the rules by which the report's producer computes cycles and bytes",
-            )
-        )
-    if meta.get("poplarVersion"):
-        facts.append(html.Span(f"Poplar API {meta['poplarVersion']}", className="fact minor"))
     facts += _partners(library, entry)
-    if view.id in DOCUMENTS:
-        facts.append(_export_link(context, view))
+    facts.append(_tools(context, view))
     targets = [each.label for each in context.targets.values()]
     names = versus(context.source.label, targets, problems, with_all=view.id in COMPARE_WITH_ALL)
     return _line(names, view.title, facts)
@@ -344,6 +334,27 @@ def _machines(context: ViewContext) -> list[Component]:
     if len(set(short)) < len(set(texts)):
         short = texts
     return [html.Span(" vs ".join(short), className="fact", title=title)]
+
+
+def _tools(context: ViewContext, view: View) -> Component:
+    """Compare with another report, copy the address, export the page."""
+    tools: list[Component] = []
+    if not context.params.get("vs"):
+        tools.append(_tool("swap", "Compare with", "Compare with another report", data_compare_with=""))
+    tools.append(_copy_link())
+    if view.id in DOCUMENTS:
+        tools.append(_export_link(context, view))
+    return html.Div(tools, className="masthead-tools")
+
+
+def _copy_link() -> Component:
+    return _tool("link", "Copy link", "Copy the address of this page, with what is selected", data_copy_link="")
+
+
+def _tool(name: str, text: str, title: str, **more: str) -> Component:
+    label = html.Span(text, className="tool-text")
+    about = attributes(aria_label=title, **more)
+    return html.Button([icon(name), label], type="button", className="button small", title=title, **about)
 
 
 def _export_link(context: ViewContext, view: View) -> Component:

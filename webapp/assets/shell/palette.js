@@ -349,6 +349,14 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+/* "Compare with" of the header line opens the palette on the reports to compare with. */
+document.addEventListener("click", (event) => {
+  if (!closest(event, "[data-compare-with]")) return;
+  frame.run("nav-palette");
+  box().value = "compare with ";
+  show();
+});
+
 document.addEventListener("click", (event) => {
   const line = closest(event, "#palette-list [role=option]");
   if (line) run(siblings(line).indexOf(line));
