@@ -134,7 +134,7 @@ def test_what_is_left_of_a_damaged_report_is_right(viewer: Viewer, folder: Path,
     expect(page.locator(".damage")).to_contain_text(said[damage])
     assert set(page.locator(".figure-value, .stat-value").all_inner_texts()) <= {*whole, "–"}
     used = sql(folder / "whole", "select sum(excluding_gaps), max(excluding_gaps) from memory_by_tile")
-    expect(page.locator("#page")).to_contain_text(f"Used{used[0]} B")
+    expect(page.locator("#page")).to_contain_text(f"Memory in use{used[0]} B")
     expect(page.locator("#page")).to_contain_text(f"Fullest tile{used[1]} B")
     page = viewer.open(damage, "program_tree", "program=1&pt_tab=estimates")
     expect(page.locator("#page")).to_contain_text("damaged")
