@@ -14,12 +14,11 @@ one batch, and no attention (AUGRU). The option inferenceOnly is false unless gi
 
 from __future__ import annotations
 
-from simulator.graph.debug_context import Context, DebugInfo
+from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.library_calls import operation
-from simulator.poplibs.poplin.products.operands import createMatMulInputLHS
 from simulator.poplibs.popnn.gru_cell import BasicGruCellUnit as BasicGruCellUnit
 from simulator.poplibs.popnn.gru_cell import GruParams, GruWeights, Layer
 from simulator.poplibs.popnn.gru_cell import getDefaultBasicGruCellOrder as getDefaultBasicGruCellOrder
@@ -34,7 +33,6 @@ from simulator.poplibs.popnn.recurrent import (
     create_biases,
     create_input,
     create_kernel,
-    flatten_units,
     loop_backwards,
     parse_options,
     put_step,
@@ -59,11 +57,11 @@ def createInitialState(
     graph: Graph, params: GruParams, debugContext: Context = "", options: Options = None, planningCache: Cache = None
 ) -> Tensor:
     """A mapped state [batch, out]; the caller sets its values."""
-    out = params.layerSizes[1]
+    _parse(options)
     call = operation(graph, debugContext, "popnn", "createInitialState", batchSize=params.batchSize)
-    shapes = [params.batchSize, out], [out, 3 * out]
-    given = _parse(options).forward()
-    return createMatMulInputLHS(graph, params.dataType, *shapes, (call, "output"), given, planningCache)
+    state = graph.addVariable(params.dataType, [params.batchSize, params.layerSizes[1]], (call, "output"))
+    poputil.mapTensorLinearly(graph, state)
+    return state
 
 
 def createWeightsKernel(
@@ -73,10 +71,13 @@ def createWeightsKernel(
     (fan_in, out), given = params.layerSizes, _parse(options).forward()
     call = operation(graph, debugContext, "popnn", "createWeightsKernel", layerSizes=list(params.layerSizes))
     last = params.batchSize, given, planningCache
-    return (
-        create_kernel(graph, params.dataType, [3, fan_in, out], *last, (call, "inputWeights")),
-        create_kernel(graph, params.dataType, [3, out, out], *last, (call, "outputWeights")),
-    )
+    by_input = create_kernel(graph, params.dataType, [3, fan_in, out], *last, (call, "inputWeights"))
+    if params.resetAfter:
+        return by_input, create_kernel(graph, params.dataType, [3, out, out], *last, (call, "outputWeights"))
+    gates = create_kernel(graph, params.dataType, [2, out, out], *last, (call, "outputWeights"))
+    candidate = create_kernel(graph, params.dataType, [1, out, out], *last, (call, "candidateWeights"))
+    units = concat([gates, candidate])  # reset gate, update gate, candidate
+    return by_input, concat([units.slice(unit.value, unit.value + 1) for unit in params.cellOrder])
 
 
 def createWeightsBiases(
@@ -126,9 +127,11 @@ def gruFwd(
         saved, new = layer.step(at_step(graph, input, counter, step, call), output, step)
         if intermediates and not given.inference_only:
             rows = concat([t.expand([0]) for t in (saved if params.outputFullSequence else [*saved, new])])
-            sequences["saved"] = put_step(graph, sequences.get("saved"), rows, counter, params.timeSteps, step, call)
+            sequences["saved"] = put_step(
+                graph, sequences.get("saved"), rows, counter, params.timeSteps, step, call, True
+            )
         if params.outputFullSequence:
-            sequences["out"] = put_step(graph, sequences.get("out"), new, counter, params.timeSteps, step, call)
+            sequences["out"] = put_step(graph, sequences.get("out"), new, counter, params.timeSteps, step, call, True)
         step.add(Copy(new, output, False, (call, "output")))
         return step
 
@@ -185,7 +188,9 @@ def gruBwd(
         step.add(Copy(back, slope, False, (call, "outputGrad")))
         if bwdIntermediates:
             rows = concat([t.expand([0]) for t in units])
-            sequences["units"] = put_step(graph, sequences.get("units"), rows, counter, params.timeSteps, step, call)
+            sequences["units"] = put_step(
+                graph, sequences.get("units"), rows, counter, params.timeSteps, step, call, True
+            )
         if inputGrad:
             flat = concat([units[unit.value] for unit in params.cellOrder], 1)
             product = layer.multiply(flat, forward, "bwd/inputGrad", "TRAINING_BWD", step)
@@ -214,24 +219,38 @@ def gruWU(
     _check("gruWU", params, fwdOutputInit, input, weights, output)
     call = operation(graph, debugContext, "popnn", "gruWU", input=input)
     layer = Layer(graph, params, weights, _parse(options), planningCache, call)
-    by_unit = bwdIntermediates.dimShuffle([1, 0, 2, 3]).flatten(1, 3)  # [units, steps * batch, out]
-    before = fwdOutputInit.expand([0])
-    if params.timeSteps > 1:
-        before = concat([before, _outputs(params, fwdIntermediates, output).slice(0, params.timeSteps - 1)])
-    rows = before.flatten(0, 2)
+    input = align_steps(graph, input, prog, call)
+    before = shift_sequence(graph, _outputs(params, fwdIntermediates, output), fwdOutputInit, prog, call)
+    fan_in, out = params.layerSizes
+    by_input = layer.accumulator(fan_in, params.batchSize, 3 * out, "wu/inputWeights", prog)
+    widths = [3 * out] if params.resetAfter else [2 * out, out]  # all units; or the gates, and the candidate
+    by_output = [layer.accumulator(out, params.batchSize, width, "wu/outputWeights", prog) for width in widths]
     places = [unit.value for unit in params.cellOrder]
-    by_input = flatten_units(concat([by_unit[place].expand([0]) for place in places]))
-    kernel = layer.multiply(input.flatten(0, 2).transpose(), by_input, "wu/inputWeights", "TRAINING_WU", prog)
+
+    def body(counter: Tensor) -> Sequence:
+        step = Sequence()
+        rows, last, units = (at_step(graph, t, counter, step, call) for t in (input, before, bwdIntermediates))
+        slopes = concat([units[place] for place in places], 1)
+        layer.accumulate(by_input, rows.transpose(), slopes, "wu/inputWeights", step)
+        if params.resetAfter:
+            slopes = concat([units[place] for place in _recurrent(places)], 1)
+            layer.accumulate(by_output[0], last.transpose(), slopes, "wu/outputWeights", step)
+        else:
+            reset = at_step(graph, fwdIntermediates, counter, step, call)[0]
+            _accumulate_reset_before(layer, by_output, (last, reset), units, step)
+        return step
+
+    prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "wu/steps")))
+    rows = bwdIntermediates.dimShuffle([1, 0, 2, 3]).flatten(1, 3)  # [units, steps * batch, out]
+    sums = popops.reduce(graph, rows, [1], popops.Operation.ADD, prog, (call, "wu/biases"))
+    of_units = [places, _recurrent(places)] if params.resetAfter else [places]
+    biases = [concat([sums.slice(place, place + 1) for place in order]) for order in of_units]
+    kernel = unflatten_units(by_input, 3)
     if params.resetAfter:
-        recurrent = [0, 1, 3]  # the candidate's product with the last output has a gradient of its own
-        by_output = flatten_units(concat([by_unit[recurrent[place]].expand([0]) for place in places]))
-        product = layer.multiply(rows.transpose(), by_output, "wu/outputWeights", "TRAINING_WU", prog)
-        feedback = unflatten_units(product, 3)
-        biases = _sum_rows(graph, concat([by_input, by_output], 1), prog, call).reshape([2, 3, params.layerSizes[1]])
-        return GruWeights(unflatten_units(kernel, 3), feedback, biases.dimShuffle([1, 0, 2]))
-    feedback = _weights_reset_before(layer, rows, fwdIntermediates, by_unit, prog)
-    biases = _sum_rows(graph, by_input, prog, call).reshape([3, params.layerSizes[1]])
-    return GruWeights(unflatten_units(kernel, 3), feedback, biases)
+        whole = unflatten_units(by_output[0], 3)
+        return GruWeights(kernel, whole, concat([part.expand([1]) for part in biases], 1))
+    units = [*unflatten_units(by_output[0], 2), by_output[1]]
+    return GruWeights(kernel, concat([units[place].expand([0]) for place in places]), biases[0])
 
 
 def gruBwdWithWU(
@@ -258,20 +277,22 @@ def gruBwdWithWU(
     return state, slope, gruWU(graph, params, prog, first, saved, units, weights, input, output, *last)
 
 
-def _weights_reset_before(layer: Layer, rows: Tensor, intermediates: Tensor, by_unit: Tensor, prog: Sequence) -> Tensor:
-    """Gradients of the last output's weights where the candidate's product reads the gated output."""
-    graph, call = layer.graph, layer.call
-    reset = intermediates.slice(0, 1, 1).squeeze([1]).flatten(0, 2)
-    gated = popops.mul(graph, rows, reset, prog, (call, "wu/reset"))
-    gates = flatten_units(by_unit.slice(0, 2))
-    of_gates = layer.multiply(rows.transpose(), gates, "wu/outputWeights", "TRAINING_WU", prog)
-    of_candidate = layer.multiply(gated.transpose(), by_unit[2], "wu/candidateWeights", "TRAINING_WU", prog)
-    units = [*unflatten_units(of_gates, 2), of_candidate]
-    return concat([units[unit.value].expand([0]) for unit in layer.params.cellOrder])
+def _recurrent(places: list[int]) -> list[int]:
+    """The places of the gradients of products with the last output: with `resetAfter` that of the candidate has one of
+    its own."""
+    return [[0, 1, 3][place] for place in places]
 
 
-def _sum_rows(graph: Graph, flat: Tensor, prog: Sequence, call: DebugInfo) -> Tensor:
-    return popops.reduce(graph, flat, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
+def _accumulate_reset_before(
+    layer: Layer, totals: list[Tensor], rows: tuple[Tensor, Tensor], units: Tensor, prog: Sequence
+) -> None:
+    """Add a step's gradients of the last output's weights, where the candidate's product reads the gated output.
+    `rows`: the last output, the reset gate."""
+    last, reset = rows
+    gates, candidate = totals
+    layer.accumulate(gates, last.transpose(), concat([units[0], units[1]], 1), "wu/outputWeights", prog)
+    gated = popops.mul(layer.graph, last, reset, prog, (layer.call, "wu/reset"))
+    layer.accumulate(candidate, gated.transpose(), units[2], "wu/candidateWeights", prog)
 
 
 def _outputs(params: GruParams, intermediates: Tensor, output: Tensor) -> Tensor:

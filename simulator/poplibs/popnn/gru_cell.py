@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from simulator.base.types import Type
 from simulator.graph.debug_context import DebugInfo
-from simulator.graph.program import Sequence
+from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.poplin.planning.cache import PlanningCache
@@ -97,6 +97,13 @@ class Layer(RecurrentProducts):
         out = self.params.layerSizes[1]
         return {unit: flat.slice(i * out, (i + 1) * out, 1) for i, unit in enumerate(self.params.cellOrder)}
 
+    def beside(self, state: Tensor, flat: Tensor, name: str, prog: Sequence) -> list[Tensor]:
+        """[batch, units * out] as tensors [batch, out] on the tiles of the state, so that what follows stays there."""
+        out = state.dim(1)
+        parts = [self.graph.clone(state, (self.call, name)) for _ in range(flat.dim(1) // out)]
+        prog.add(Copy(flat, concat(parts, 1), False, (self.call, name)))
+        return parts
+
     def weights_of(self, units: SequenceOf[BasicGruCellUnit]) -> Tensor:
         """Weights of the last output for some units, [out, units * out]."""
         return concat([self.output_weights[unit] for unit in units], 1)
@@ -115,8 +122,10 @@ class Layer(RecurrentProducts):
 
     def _candidate_reset_after(self, input: Tensor, output: Tensor, prog: Sequence) -> list[Tensor]:
         graph, params, call = self.graph, self.params, self.call
-        by_input = self.multiply(input, self.input_weights, "fwd/weightedInput", "", prog)
-        by_output = self.multiply(output, self.weights_of(params.cellOrder), "fwd/weightedOutput", "", prog)
+        product = self.multiply(input, self.input_weights, "fwd/weightedInput", "", prog)
+        by_input = concat(self.beside(output, product, "fwd/inputUnits", prog), 1)
+        product = self.multiply(output, self.weights_of(params.cellOrder), "fwd/weightedOutput", "", prog)
+        by_output = concat(self.beside(output, product, "fwd/outputUnits", prog), 1)
         both = concat([by_input, by_output], 1)
         popops.addInPlace(graph, both, self.biases.dimShuffle([1, 0, 2]).flatten(), prog, (call, "fwd/biases"))
         total, recurrent = self.units(by_input), self.units(by_output)
@@ -132,15 +141,18 @@ class Layer(RecurrentProducts):
 
     def _candidate_reset_before(self, input: Tensor, output: Tensor, prog: Sequence) -> list[Tensor]:
         graph, params, call = self.graph, self.params, self.call
-        by_input = self.multiply(input, self.input_weights, "fwd/weightedInput", "", prog)
+        product = self.multiply(input, self.input_weights, "fwd/weightedInput", "", prog)
+        by_input = concat(self.beside(output, product, "fwd/inputUnits", prog), 1)
         popops.addInPlace(graph, by_input, self.biases.flatten(), prog, (call, "fwd/biases"))
         total = self.units(by_input)
-        by_output = self.multiply(output, self.weights_of((_RESET, _UPDATE)), "fwd/weightedOutput", "", prog)
+        product = self.multiply(output, self.weights_of((_RESET, _UPDATE)), "fwd/weightedOutput", "", prog)
+        by_output = concat(self.beside(output, product, "fwd/outputUnits", prog), 1)
         gates = concat([total[_RESET], total[_UPDATE]], 1)
         popops.addInPlace(graph, gates, by_output, prog, (call, "fwd/gates"))
         nonLinearityInPlace(graph, params.recurrentActivation, gates, prog, (call, "fwd/gates"))
         kept = popops.mul(graph, output, total[_RESET], prog, (call, "fwd/reset"))
-        recurrent = self.multiply(kept, self.weights_of((_CANDIDATE,)), "fwd/weightedReset", "", prog)
+        product = self.multiply(kept, self.weights_of((_CANDIDATE,)), "fwd/weightedReset", "", prog)
+        (recurrent,) = self.beside(output, product, "fwd/resetUnit", prog)
         candidate = total[_CANDIDATE]
         popops.addInPlace(graph, candidate, recurrent, prog, (call, "fwd/candidate"))
         nonLinearityInPlace(graph, params.activation, candidate, prog, (call, "fwd/candidate"))
@@ -185,7 +197,8 @@ class Layer(RecurrentProducts):
         by_recurrent = popops.mul(graph, by_candidate, reset, prog, (call, "bwd/recurrent"))
         units = concat([by_reset, by_update, by_recurrent], 1)
         product = self.multiply(units, self._gates_back, "bwd/outputGrad", "TRAINING_BWD", prog)
-        popops.addInPlace(graph, carried, product, prog, (call, "bwd/outputGrad"))
+        (back,) = self.beside(carried, product, "bwd/outputUnits", prog)
+        popops.addInPlace(graph, carried, back, prog, (call, "bwd/outputGrad"))
         return [by_reset, by_update, by_candidate, by_recurrent], carried
 
     def _reset_before_back(
@@ -193,12 +206,14 @@ class Layer(RecurrentProducts):
     ) -> tuple[list[Tensor], Tensor]:
         graph, call = self.graph, self.call
         reset = saved[0]
-        gated = self.multiply(by_candidate, self._candidate_back, "bwd/weightedReset", "TRAINING_BWD", prog)
+        product = self.multiply(by_candidate, self._candidate_back, "bwd/weightedReset", "TRAINING_BWD", prog)
+        (gated,) = self.beside(carried, product, "bwd/resetUnit", prog)
         of_reset = popops.mul(graph, before, gated, prog, (call, "bwd/resetGate"))
         by_reset = self._through(self.params.recurrentActivation, reset, of_reset, "resetGate", prog)
         through_gate = popops.mul(graph, reset, gated, prog, (call, "bwd/reset"))
         popops.addInPlace(graph, carried, through_gate, prog, (call, "bwd/reset"))
         units = concat([by_reset, by_update], 1)
         product = self.multiply(units, self._gates_back, "bwd/outputGrad", "TRAINING_BWD", prog)
-        popops.addInPlace(graph, carried, product, prog, (call, "bwd/outputGrad"))
+        (back,) = self.beside(carried, product, "bwd/outputUnits", prog)
+        popops.addInPlace(graph, carried, back, prog, (call, "bwd/outputGrad"))
         return [by_reset, by_update, by_candidate], carried

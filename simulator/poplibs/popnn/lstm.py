@@ -39,6 +39,7 @@ from simulator.poplibs.popnn.recurrent import (
     parse_options,
     put_step,
     shift_sequence,
+    unflatten_units,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.programming.graph import Graph
@@ -246,10 +247,8 @@ def lstmWU(
     input = align_steps(graph, input, prog, call)
     outputs = output if params.outputFullSequence else fwdIntermediates.slice(6, 7, 1).squeeze([1])
     before = shift_sequence(graph, outputs, fwdStateInit.output, prog, call)
-    found = [graph.clone(part, (call, "wu/weights")) for part in (weights.inputWeights, weights.outputWeights)]
-    for part in found:
-        popops.zero(graph, part, prog, (call, "wu/zero"))
-    total = concat([flatten_units(part) for part in found])
+    fan_in, out = params.layerSizes
+    total = layer.accumulator(fan_in + out, params.batchSize, 4 * out, "wu/weights", prog)
 
     def body(counter: Tensor) -> Sequence:
         step = Sequence()
@@ -260,7 +259,8 @@ def lstmWU(
     prog.add(popops.countedLoop(graph, params.timeSteps, body, (call, "wu/steps")))
     slopes = bwdIntermediates.dimShuffle([0, 2, 1, 3]).flatten(0, 2)
     biases = popops.reduce(graph, slopes, [0], popops.Operation.ADD, prog, (call, "wu/biases"))
-    return LstmWeights(found[0], found[1], biases)
+    by_input, by_output = total.slice(0, fan_in), total.slice(fan_in, fan_in + out)
+    return LstmWeights(unflatten_units(by_input, 4), unflatten_units(by_output, 4), biases)
 
 
 def lstmBwdWithWU(

@@ -22,6 +22,7 @@ from simulator.poplibs.poplin.products.matmul import matMul, matMulAcc
 from simulator.poplibs.poplin.products.operands import (
     createMatMulInputLHS,
     createMatMulInputRHS,
+    createMatMulOutput,
     preArrangeMatMulInputRHS,
 )
 from simulator.poplibs.popnn.nonlinearity import NonLinearityType
@@ -108,6 +109,14 @@ class RecurrentProducts:
         """The product of two matrices in a pass: "TRAINING_BWD", "TRAINING_WU", or "" for the forward pass."""
         options = self._options.of_pass(kind) if kind else self._options.forward()
         return matMul(self.graph, left, right, prog, self.type, (self.call, name), options, self._cache)
+
+    def accumulator(self, rows: int, batch: int, columns: int, name: str, prog: Sequence) -> Tensor:
+        """Zeros for gradients of weights [rows, columns], mapped like the products of batches that are added to it."""
+        options = self._options.of_pass("TRAINING_WU")
+        shapes = [rows, batch], [batch, columns]
+        total = createMatMulOutput(self.graph, self.type, *shapes, (self.call, name), options, self._cache)
+        popops.zero(self.graph, total, prog, (self.call, name))
+        return total
 
     def accumulate(self, total: Tensor, left: Tensor, right: Tensor, name: str, prog: Sequence) -> None:
         """total += the product of two matrices, a gradient of weights."""
