@@ -49,7 +49,10 @@ def _install_finder():
 
 
 def _run_next_sitecustomize():
-    others = [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
+    """The one that this file hides stands later on sys.path; another copy of this file looks behind itself, too."""
+    entries = [os.path.abspath(entry) for entry in sys.path]
+    begin = entries.index(_HERE) if _HERE in entries else len(entries)
+    others = [entry for entry in entries[begin:] if entry != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

@@ -46,6 +46,18 @@ def test_the_next_sitecustomize_runs(tmp_path: Path) -> None:
     assert run("print('program')", tmp_path).stdout.split() == ["next", "program"]
 
 
+def test_two_copies_hide_each_other_once(tmp_path: Path) -> None:
+    """As where enable.sh of one checkout stands before the program of another."""
+    second, third = tmp_path / "second", tmp_path / "third"
+    for folder in (second, third):
+        folder.mkdir()
+    (second / "sitecustomize.py").write_text((COMPAT / "sitecustomize.py").read_text())
+    (third / "sitecustomize.py").write_text("print('next')\n")
+    done = run("print('program')", second, third)
+    assert done.stderr == ""
+    assert done.stdout.split() == ["next", "program"]
+
+
 def test_nothing_else_is_imported() -> None:
     done = run(
         "import sys; print([one for one in sys.modules if one.startswith(('simulator', 'tensorflow', 'numpy'))])"

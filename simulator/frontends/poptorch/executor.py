@@ -24,7 +24,6 @@ from simulator.frontends.poptorch.beside_torch.comparison import CallResults
 from simulator.frontends.poptorch.beside_torch.first_step import checked_first_step
 from simulator.frontends.poptorch.beside_torch.optimizer_step import UsersOptimizer
 from simulator.frontends.poptorch.compiled_model import (
-    CompiledModel,
     ModelRequest,
     capture_model,
     compile_model,
@@ -38,12 +37,12 @@ from simulator.frontends.poptorch.host_inputs import input_groups, send_inputs, 
 from simulator.frontends.poptorch.index_checks import IndexChecks
 from simulator.frontends.poptorch.logging import device_logger, logger
 from simulator.frontends.poptorch.micro_batches import BoundArguments, bind, result_tensor
+from simulator.frontends.poptorch.model_states import NOT_COMPILED, Compiled, NotCompiled, OnDevice, on_device
 from simulator.frontends.poptorch.optimizers.description import AttributeWatch
 from simulator.frontends.poptorch.options import Options
 from simulator.frontends.poptorch.profiling import Channel, core_call, instrumented, traced
 from simulator.frontends.poptorch.weights.device_values import DeviceValues
 from simulator.frontends.poptorch.weights.host_weights import watch
-from simulator.frontends.session.device_program import DeviceProgram
 from simulator.frontends.session.executable_cache import ExecutableCache
 from simulator.frontends.session.progress import compilation_progress
 from simulator.poplibs.popops.slices.index_watch import listening
@@ -70,13 +69,11 @@ class PoplarExecutor:
         self.channel = Channel(f"poptorch.{'trainingModel' if training else 'inferenceModel'}")  #: of the host trace
         self._values = DeviceValues(model, options, self.channel, optimizer)
         self._watch = AttributeWatch(options)
-        self._compiled: CompiledModel | None = None
-        self._signature: tuple[Any, ...] = ()
-        self._connection: Connection | None = None
+        self._state: NotCompiled | Compiled = NotCompiled()
         self._indices = IndexChecks()
         self._cycles = 0
         self._seed = int(options.random_seed) if options.exists("random_seed") else int(torch.initial_seed())
-        self._times: performance.RunTimes | None = None
+        self._times: performance.RunTimes | performance.NoRun = performance.NoRun()
         self._asked: ModelRequest | None = None
         self._is_checked = False
 
@@ -90,28 +87,26 @@ class PoplarExecutor:
                 "Trying to run a model on an offline device (ConnectionType.Never): use model.compile(inputs) instead "
                 "of model(inputs)"
             )
-        self._compile(arguments)
-        self._attach()
-        with self._checked(arguments), self.channel.tracepoint("modelExecution"):
+        state = self._attached(self._compiled_for(arguments))
+        with self._checked(state, arguments), self.channel.tracepoint("modelExecution"):
             try:
-                return self._run(arguments)
+                return self._run(state, arguments)
             except poplar_error as error:
                 raise Error(str(error)) from error
 
-    def _checked(self, arguments: BoundArguments) -> AbstractContextManager[None]:
+    def _checked(self, state: OnDevice, arguments: BoundArguments) -> AbstractContextManager[None]:
         """Compare what runs while this is open, the first step, with eager torch where POPVISION_CHECK says so."""
         if self._is_checked or not check_of_first_step():
             return nullcontext()
         self._is_checked = True
-        assert self._connection is not None
-        program = self._need_program()
+        program = state.program
         self._values.send_changed()
         optimizer = None
         if self._values.described is not None:
             names = {id(parameter): name for name, parameter in self._user_model.named_parameters()}
             states = program.first_states()
             optimizer = UsersOptimizer(self._values.optimizer, self._values.described, names, states)
-        place = Place(self._connection.target, self._input_groups, self._seed, optimizer)
+        place = Place(state.connection.target, self._input_groups, self._seed, optimizer)
         request = self._asked or self._request(arguments)
 
         def results() -> CallResults:
@@ -119,9 +114,8 @@ class PoplarExecutor:
 
         return checked_first_step(request, place, results, self.channel)
 
-    def _run(self, arguments: BoundArguments) -> Any:
-        program = self._need_program()
-        assert self._compiled is not None
+    def _run(self, state: OnDevice, arguments: BoundArguments) -> Any:
+        program = state.program
         self._values.send_changed()
         send_inputs(program, arguments.tensors(), self._input_groups)
         before = program.engine.getTimeStamp()
@@ -132,17 +126,17 @@ class PoplarExecutor:
         self._times = performance.RunTimes(program.interface, self._cycles / after.clock_hz)
         if self._options.log_cycle_count:
             device_logger.debug("Total number of IPU cycles: %d", self._cycles)
-        if self._training or self._compiled.captured.program.updates:
+        if self._training or state.model.captured.program.updates:
             self._values.note_trained()
         take_written_inputs(program, arguments.tensors(), self._input_groups)
-        return self._result(program, buffers)
+        return _result(state, buffers)
 
     @instrumented
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments without running."""
-        self._compile(bind(self._user_model.forward, args, kwargs))
+        state = self._compiled_for(bind(self._user_model.forward, args, kwargs))
         if self._options.connection_type == ConnectionType.Always:
-            self._attach()
+            self._attached(state)
 
     @traced
     def compileAndExport(
@@ -150,17 +144,16 @@ class PoplarExecutor:
     ) -> None:
         """Compile for these arguments and write the executable, with the model unless `export_model` says no, to a
         file. Needs no device."""
-        self._compile(bind(self._user_model.forward, args, kwargs))
+        self._compiled_for(bind(self._user_model.forward, args, kwargs))
         self.save(filename, export_model)
 
     def save(self, filename: str | os.PathLike[str], export_model: bool = True) -> None:
         """Write the compiled model to a file. Raises Error before compilation, and where it cannot be written."""
-        if self._compiled is None:
-            raise Error(_NOT_COMPILED)
+        state = self._need_compiled()
         self._values.optimizer_states.bring()
         model = self._user_model if export_model else None
         settings = (self._options, self._values.optimizer) if export_model else (None, None)
-        contents = exported.Exported(self._compiled, self._signature, self._training, model, *settings)
+        contents = exported.Exported(state.model, state.signature, self._training, model, *settings)
         with self.channel.tracepoint("saveExecutableToFile"), core_call("saveExecutableToFile"):
             exported.write(contents, filename)
 
@@ -168,7 +161,7 @@ class PoplarExecutor:
     def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
         """Take the executable from a file in place of a compilation. Raises Error where the model is compiled already,
         and for a file of another model or kind."""
-        if self._compiled is not None:
+        if self.isCompiled():
             raise Error("The model is compiled already; load an executable before its first call.")
         found = exported.read(filename, self._user_model)
         if found.training is not self._training:
@@ -179,18 +172,23 @@ class PoplarExecutor:
         if self._training:
             self._values.describe(self._values.optimizer)
         self._options.freeze()
-        self._compiled, self._signature = found.compiled, found.signature
-        self._connect(ipus_of(found.compiled.captured.program))
+        connection = self._connection_for(ipus_of(found.compiled.captured.program))
+        self._state = Compiled(found.compiled, found.signature, connection)
         self._values.compiled_with(found.compiled.captured.data)
 
-    def _compile(self, arguments: BoundArguments) -> None:
-        if self._compiled is not None:
-            if arguments.signature() != self._signature:
-                raise Error(
-                    f"The model was compiled for {_described(self._signature)} and cannot take "
-                    f"{_described(arguments.signature())}; wrap the module again to compile it for them."
-                )
-            return
+    def _compiled_for(self, arguments: BoundArguments) -> Compiled:
+        """The model compiled for these arguments, now if it is not."""
+        state = self._state
+        if isinstance(state, NotCompiled):
+            return self._compile(arguments)
+        if arguments.signature() != state.signature:
+            raise Error(
+                f"The model was compiled for {_described(state.signature)} and cannot take "
+                f"{_described(arguments.signature())}; wrap the module again to compile it for them."
+            )
+        return state
+
+    def _compile(self, arguments: BoundArguments) -> Compiled:
         self._options.freeze()
         request = self._asked = self._request(arguments)
         show = self._options.show_compilation_progress_bar
@@ -200,11 +198,16 @@ class PoplarExecutor:
                 captured = capture_model(request)
             for remark in captured.remarks:
                 logger.warning(remark)
-            connection = self._connect(ipus_of(captured.program))
-            with core_call("compileWithManualTracing"):
-                self._compiled = compile_model(request, captured, connection.target, progress, self._cache())
-        self._signature = arguments.signature()
-        self._values.compiled_with(self._compiled.captured.data)
+            connection = self._connection_for(ipus_of(captured.program))
+            try:
+                with core_call("compileWithManualTracing"):
+                    model = compile_model(request, captured, connection.target, progress, self._cache())
+            except BaseException:
+                connection.detach()
+                raise
+        self._state = state = Compiled(model, arguments.signature(), connection)
+        self._values.compiled_with(model.captured.data)
+        return state
 
     def _cache(self) -> ExecutableCache | None:
         """The folder of executables that the options name."""
@@ -237,32 +240,24 @@ class PoplarExecutor:
             max(self._input_groups) + 1,
         )
 
-    def _result(self, program: DeviceProgram, buffers: list[Any]) -> Any:
-        assert self._compiled is not None
-        outputs = program.interface.outputs
-        tensors = [result_tensor(one, buffer) for one, buffer in zip(outputs, buffers, strict=True)]
-        return self._compiled.captured.restore(tensors)
-
     # Weights
 
     @instrumented
     def copyWeightsToHost(self) -> None:
         """Copy the weights on the device into the module. Raises Error before the first run."""
-        self._need_program()
-        assert self._values.weights is not None
+        self._need_on_device()
         self._values.weights.bring_to_host()
 
     @instrumented
     def copyWeightsToDevice(self) -> None:
         """Send the module's weights to the device. Raises Error before the first run."""
-        self._need_program()
+        self._need_on_device()
         self._values.send_weights()
 
     def copyNamedBuffersToDevice(self) -> None:
         """Send what the host wrote to the buffers that Options.updatableNamedBuffers names; a call of the model does so
         too. Raises Error before the first run, and for a name that the module has no tensor of."""
-        self._need_program()
-        assert self._values.weights is not None
+        self._need_on_device()
         for name in self._options.updatable_named_buffers:
             if name not in self._values.weights.tensors:
                 raise Error(f"Options.updatableNamedBuffers names {name!r}, which the module does not have.")
@@ -283,70 +278,71 @@ class PoplarExecutor:
         """Attach again after detachFromDevice. Raises Error where the model is attached, or not compiled."""
         if self.isAttachedToDevice():
             raise Error("Device is already attached")
-        if self._compiled is None:
-            raise Error(_NOT_COMPILED)
-        self._attach()
+        self._attached(self._need_compiled())
 
     def detachFromDevice(self) -> None:
         """Read weights and optimizer states back and give the device up; the next call attaches again."""
-        if self._compiled is None:
-            raise Error(_NOT_COMPILED)
-        if not self.isAttachedToDevice():
+        if not self._need_compiled().is_attached:
             raise Error("Device is not attached")
-        program = self._need_program()
-        assert self._connection is not None
+        state = self._need_on_device()
         self._values.bring_to_host()
-        self._seed = program.fetch_seed()
+        self._seed = state.program.fetch_seed()
         with core_call("detachFromDevice"):
-            program.close()
-            self._values.program = None
-            self._connection.detach()
+            state.program.close()
+            self._values.leave()
+            state.connection.detach()
+            self._state = state.without_device()
 
     def isAttachedToDevice(self) -> bool:
-        return self._connection is not None and self._connection.attached is not None
+        return isinstance(self._state, Compiled) and self._state.is_attached
 
     def isCompiled(self) -> bool:
-        return self._compiled is not None
+        return isinstance(self._state, Compiled)
 
     @instrumented
     def destroy(self) -> None:
         """Give up device and program; the module keeps its weights."""
         self._values.forget()
-        if self._values.program is not None:
-            self._values.program.close()
-        if self._connection is not None:
-            self._connection.detach()
+        state = self._state
+        if isinstance(state, OnDevice):
+            state.program.close()
+        if isinstance(state, Compiled):
+            state.connection.detach()
         if self._unwrap is not None:
             self._unwrap(self._user_model, None)
-        self._values.program = self._connection = self._compiled = self._values.weights = None
+        self._state = NotCompiled()
 
-    def _connect(self, ipus: int) -> Connection:
-        if self._connection is None:
-            options = self._options
-            reserved = ipus_to_reserve(ipus, options.replication_factor, options.auto_round_num_ipus)
-            self._connection = connection_for(options, reserved)
-        return self._connection
+    def _connection_for(self, ipus: int) -> Connection:
+        options = self._options
+        return connection_for(options, ipus_to_reserve(ipus, options.replication_factor, options.auto_round_num_ipus))
 
-    def _attach(self) -> None:
-        assert self._compiled is not None
-        assert self._connection is not None
-        with nullcontext() if self.isAttachedToDevice() else core_call("attachToDevice"):
-            device = attached_device(self._connection)
-        if self._values.program is None:
-            with self.channel.tracepoint("loadExecutable"), core_call("loadEngineAndConnectStreams"):
-                program = self._compiled.program()
-                try:
-                    program.load(device)
-                except poplar_error as error:
-                    program.close()
-                    raise Error(memory_error_text(error)) from error
-            self._values.attach(program)
-            program.send_seed(self._seed)
+    def _attached(self, compiled: Compiled) -> OnDevice:
+        """The model on its device, attached and loaded now if it is not."""
+        with nullcontext() if compiled.is_attached else core_call("attachToDevice"):
+            device = attached_device(compiled.connection)
+        if isinstance(compiled, OnDevice):
+            return compiled
+        with self.channel.tracepoint("loadExecutable"), core_call("loadEngineAndConnectStreams"):
+            program = compiled.model.program()
+            try:
+                program.load(device)
+            except poplar_error as error:
+                program.close()
+                raise Error(memory_error_text(error)) from error
+        self._state = state = on_device(compiled, program)
+        self._values.attach(program)
+        program.send_seed(self._seed)
+        return state
 
-    def _need_program(self) -> DeviceProgram:
-        if self._values.program is None:
-            raise Error(_NOT_COMPILED)
-        return self._values.program
+    def _need_compiled(self) -> Compiled:
+        if isinstance(self._state, NotCompiled):
+            raise Error(NOT_COMPILED)
+        return self._state
+
+    def _need_on_device(self) -> OnDevice:
+        if not isinstance(self._state, OnDevice):
+            raise Error(NOT_COMPILED)
+        return self._state
 
     # What the user may ask
 
@@ -362,25 +358,23 @@ class PoplarExecutor:
     @property
     def rng_state(self) -> list[int]:
         """The seed of the device's random draws. Raises Error before the model runs."""
-        program = self._need_program()
+        program = self._need_on_device().program
         with core_call("getRngState"):
             return [program.fetch_seed()]
 
     @rng_state.setter
     def rng_state(self, state: list[int]) -> None:
-        program = self._need_program()
+        program = self._need_on_device().program
         with core_call("setRngState"):
             program.send_seed(int(state[0]))
 
     def getTensorNames(self) -> list[str]:
         """Names of the tensors that anchorTensor takes. Raises Error before compilation."""
-        if self._compiled is None:
-            raise Error(_NOT_COMPILED)
-        return list(self._compiled.interface.tensor_names)
+        return list(self._need_compiled().model.interface.tensor_names)
 
     def getAnchoredTensor(self, short_name: str) -> Any:
         """What the last run sent of an anchored tensor."""
-        program = self._need_program()
+        program = self._need_on_device().program
         if short_name not in program.interface.observed:
             raise Error(f"No tensor is anchored as {short_name!r}; Options.anchorTensor names one.")
         return torch.from_numpy(program.observed(short_name).copy()).squeeze(0)
@@ -388,11 +382,11 @@ class PoplarExecutor:
     def getPerfCounters(self) -> dict[str, list[list[float]]]:
         """Seconds of simulated device time at which each tensor of the last run was handed over, by "input",
         "input_complete", "output" and "output_complete" (performance)."""
-        return performance.NO_COUNTERS if self._times is None else self._times.counters()
+        return self._times.counters()
 
     def getLatency(self) -> performance.Latency:
         """(least, largest, mean) seconds of simulated device time of one step, from its inputs to its outputs."""
-        return performance.NO_LATENCY if self._times is None else self._times.latency()
+        return self._times.latency()
 
     def getComputeLatency(self) -> performance.Latency:
         """The same: transfers are a part of a step's time."""
@@ -414,9 +408,7 @@ class PoplarExecutor:
 
     def compilationTime(self) -> float:
         """Seconds that the compilation took. Raises Error before compilation."""
-        if self._compiled is None:
-            raise Error(_NOT_COMPILED)
-        return self._compiled.seconds
+        return self._need_compiled().model.seconds
 
     def __repr__(self) -> str:
         """The user's module, as it describes itself."""
@@ -434,7 +426,11 @@ class PoplarExecutor:
         return "training" if self._training else "inference"
 
 
-_NOT_COMPILED = "Model has not been compiled or has been destroyed."
+def _result(state: OnDevice, buffers: list[Any]) -> Any:
+    """What forward returns, from the buffers of its outputs."""
+    outputs = state.program.interface.outputs
+    tensors = [result_tensor(one, buffer) for one, buffer in zip(outputs, buffers, strict=True)]
+    return state.model.captured.restore(tensors)
 
 
 def _described(signature: tuple[Any, ...]) -> str:

@@ -53,3 +53,13 @@ NO_COUNTERS: dict[str, list[list[float]]] = {
     name: [[]] for name in ("input", "input_complete", "output", "output_complete")
 }
 NO_LATENCY: Latency = (0.0, 0.0, 0.0)
+
+
+class NoRun:
+    """In place of the last run before there is one."""
+
+    def counters(self) -> dict[str, list[list[float]]]:
+        return NO_COUNTERS
+
+    def latency(self) -> Latency:
+        return NO_LATENCY

@@ -175,10 +175,10 @@ def test_another_rate_needs_no_compilation(pair: Any) -> None:
     model = training(net)
     model(x, y)
     train_twin(twin, x, y, 1)
-    compiled = model._compiled
+    compiled = model._state.model
     model.setOptimizer(torch.optim.SGD(net.parameters(), lr=0.5))
     model(x, y)
-    assert model._compiled is compiled
+    assert model._state.model is compiled
     optimizer = torch.optim.SGD(twin.parameters(), lr=0.5)
     optimizer.zero_grad()
     twin(x, y)[1].backward()
@@ -349,7 +349,7 @@ def test_counters_share_the_cycles_of_a_run(pair: Any) -> None:
     counters, cycles = model.getPerfCounters(), model.cycleCount()
     assert [len(one) for one in counters["input"]] == [2, 2]
     assert [len(one) for one in counters["output"]] == [2, 2]
-    clock = model._need_program().engine.getTimeStamp().clock_hz
+    clock = model._need_on_device().program.engine.getTimeStamp().clock_hz
     assert counters["output"][0][-1] == pytest.approx(cycles / clock)
     assert counters["input"][0] == [0.0, counters["output"][0][0]]
     assert model.getLatency()[2] == pytest.approx(cycles / clock / 2)

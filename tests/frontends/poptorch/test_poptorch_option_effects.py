@@ -58,7 +58,7 @@ def test_blocks_take_ipus(expected):
 
 def poptorch_device(model):
     """The device of a model, from its connection."""
-    return model._connection.attached
+    return model._state.connection.attached
 
 
 def test_a_number_of_ipus_that_is_no_power_of_two(expected):
@@ -345,7 +345,7 @@ def cycles_of_product(share):
 def test_excluded_files_are_not_the_users(tmp_path):
     model = poptorch.inferenceModel(Net(), quiet().appendToLocationExcludes("test_option_effects"))
     model.compile(torch.ones(2, 4))
-    files = {one.place.file for one in model._compiled.captured.program.operators}
+    files = {one.place.file for one in model._state.model.captured.program.operators}
     assert not any("test_option_effects" in file for file in files)
     model.destroy()
 

@@ -64,6 +64,8 @@ class UsersOptimizer:
             for name in group.parameters
             if name in device.gradients
         }
+        if not weights:
+            return {}
         gradients = {name: torch.as_tensor(device.gradients[name]).double() for name in weights}
         limit = self.described.max_grad_norm
         norm = math.sqrt(sum(float(one.square().sum()) for one in gradients.values()))

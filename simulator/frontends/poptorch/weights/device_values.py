@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.frontends.optimizer import Optimizer, refused_replacements
 from simulator.frontends.poptorch.errors import Error
+from simulator.frontends.poptorch.model_states import NOT_COMPILED, NoProgram
 from simulator.frontends.poptorch.optimizers.description import describe_optimizer
 from simulator.frontends.poptorch.optimizers.states import OptimizerStates
 from simulator.frontends.poptorch.options import Options
@@ -20,7 +21,7 @@ from simulator.frontends.session.device_program import DeviceProgram
 
 
 class DeviceValues:
-    """The values of one model. `weights` are there from the compilation on, `program` while a device has them."""
+    """The values of one model. `weights` has tensors from the compilation on, `program` while a device has them."""
 
     def __init__(self, model: Any, options: Options, channel: Channel, optimizer: Any) -> None:
         self._model = model
@@ -28,8 +29,8 @@ class DeviceValues:
         self._channel = channel  #: of the host trace
         self.optimizer = optimizer
         self.described: Optimizer | None = None
-        self.weights: HostWeights | None = None
-        self.program: DeviceProgram | None = None
+        self.weights = HostWeights({}, self._fetch)
+        self._program: DeviceProgram | NoProgram = NoProgram()
         self.optimizer_states = OptimizerStates(self._newest_states)
         self._states: Mapping[str, Any] = {}  #: of the optimizer, as the device had them last
         self._rates_are_sent = False
@@ -51,22 +52,29 @@ class DeviceValues:
 
     def attach(self, program: DeviceProgram) -> None:
         """The values go to this program's device before its next run."""
-        assert self.weights is not None
-        self.program = program
+        self._program = program
         self.optimizer_states.rows = program.rows()
         self._rates_are_sent = False
         self.weights.note_unsent()
 
+    @property
+    def program(self) -> DeviceProgram:
+        """What the device runs. Raises Error where no device has the values."""
+        if isinstance(self._program, NoProgram):
+            raise Error(NOT_COMPILED)
+        return self._program
+
+    def leave(self) -> None:
+        """The device is given up."""
+        self._program = NoProgram()
+
     def note_trained(self) -> None:
         """A run changed the device's values."""
-        assert self.weights is not None
         self.weights.note_trained()
         self.optimizer_states.note_run(self._options.device_iterations)
 
     def send_changed(self) -> None:
         """Send what the host changed since the last run."""
-        assert self.program is not None
-        assert self.weights is not None
         self._take_loaded_states()
         values = self.weights.newest()
         if values is not None:
@@ -80,7 +88,6 @@ class DeviceValues:
 
     def send_weights(self) -> None:
         """Send all weights."""
-        assert self.weights is not None
         values = {name: tensor.detach().numpy() for name, tensor in self.weights.tensors.items()}
         with core_call("copyWeightsToDevice"):
             self._send(values)
@@ -88,26 +95,23 @@ class DeviceValues:
 
     def bring_to_host(self) -> None:
         """Fetch weights and states, before the device is given up."""
-        assert self.weights is not None
         self._fetch()
         self.weights.bring_to_host()
 
     def forget(self) -> None:
         """Give module and optimizer their newest values, and keep none of the device's."""
-        if self.weights is not None:
-            self.weights.forget()
+        self.weights.forget()
         self.optimizer_states.leave()
+        self.weights = HostWeights({}, self._fetch)
+        self.leave()
 
     def _send(self, values: Mapping[str, Any]) -> None:
         """Send weights, with the optimizer's states as the device has them: one program sends all."""
-        assert self.program is not None
-        assert self.weights is not None
         if self.weights.device_is_newer:
             self._fetch()
         self.program.send_weights({**values, **self._states})
 
     def _fetch(self) -> Mapping[str, Any]:
-        assert self.program is not None
         with core_call("copyWeightsToHost"):
             fetched = self.program.fetch_weights()
         self._states = {name: fetched[name].copy() for name in self.program.interface.states}
@@ -115,17 +119,16 @@ class DeviceValues:
 
     def _newest_states(self) -> Mapping[str, Any] | None:
         """The optimizer's states as they are on the device; None before a device has any."""
-        if self.weights is not None and self.weights.device_is_newer:
+        if self.weights.device_is_newer:
             self.weights.bring_to_host()
-        if self.program is not None and not self._states:
-            return self.program.first_states()
+        if isinstance(self._program, DeviceProgram) and not self._states:
+            return self._program.first_states()
         return self._states or None
 
     def _take_loaded_states(self) -> None:
         """States and values that the user loaded into the optimizer replace the device's, which keeps its weights."""
         if not self.optimizer_states.is_loaded():
             return
-        assert self.weights is not None
         self.describe(self.optimizer)
         known = self._newest_states() or {}
         self._states = self.optimizer_states.take_loaded(known)
