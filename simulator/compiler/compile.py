@@ -120,7 +120,7 @@ class _Compiler:
             self.store.blocks,
             plans.local_copies,
             len(self.store.compute_set_names),
-            self.settings.limit_vertex_state,
+            self.settings,
         )
         overlays = fill_function_copies(
             lowering.function_copies, table, control, self.store.settled_blocks, lowering.packets, self.machine

@@ -12,12 +12,17 @@ from simulator.machine.cycles.rounding import WORKERS as WORKERS
 #: Control code of the root switch on every tile. Fitted to 700 bytes per tile for a program of four compute sets
 #: (published-numbers 6.2); how they divide among the nodes is not public.
 CONTROL_CODE_ROOT = 488
-#: Control code of a compute set on a tile, for each vertex type that it runs there; a tile without vertices only
-#: synchronises. The same published program's 851,272 bytes are 700 on each of 1,216 tiles and 72 more, and it has three
-#: vertices in compute sets of their own beside one vertex on every tile: 24 bytes each, six instructions.
-CONTROL_CODE_PER_EXECUTE = 24
-#: Control code that a compute set on a tile saves when vertex state has low addresses: the `or` that completes one.
-CONTROL_CODE_LOW_STATE = INSTRUCTION_BYTES
+#: Control code of a compute set on a tile, for each vertex type that it runs there: setzi address of the vertices,
+#: call; a tile without vertices only synchronises. The same published program's 851,272 bytes are 700 on each of 1,216
+#: tiles and 72 more, and it has three vertices in compute sets of their own beside one vertex on every tile: 24 bytes
+#: each. The program counts cycles, so these are six instructions: the call and the counter.
+CONTROL_CODE_PER_EXECUTE = 2 * INSTRUCTION_BYTES
+#: A cycle counter: get before, get after, sub, st32.
+CONTROL_CODE_PER_COUNTER = 4 * INSTRUCTION_BYTES
+#: Control code of a compute set on a tile whose vertex state may lie above the lower 256 KiB, which Mk1 does not have:
+#: the `or` that completes the address.
+CONTROL_CODE_HIGH_STATE = INSTRUCTION_BYTES
+LOW_STATE_BYTES = 256 * 1024
 #: setzi address, call: of exchange code, of a part of a stream copy, of a function.
 CONTROL_CODE_PER_CALL = 2 * INSTRUCTION_BYTES
 CONTROL_CODE_PER_EXCHANGE = CONTROL_CODE_PER_CALL

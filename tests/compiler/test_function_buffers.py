@@ -78,9 +78,9 @@ def test_calls_take_less_control_code_than_the_same_programs_inlined():
     case = Case()
     called = sums(case.compiled(*[Call(case.function)] * 5))["controlCode"]
     inlined = sums(case.compiled(*(Sequence(*case.body.programs) for _ in range(5))))["controlCode"]
-    # a body of two compute sets with vertices on 3 tiles: 2 * 24 bytes there, five times inlined, once called; 5 calls
+    # a body of two compute sets with vertices on 3 tiles: 2 * 12 bytes there, five times inlined, once called; 5 calls
     # of 8 bytes on each of 4 tiles
-    assert inlined - called == 4 * 3 * 2 * 24 - 4 * 5 * 8
+    assert inlined - called == 4 * 3 * 2 * 12 - 4 * 5 * 8
     added_again = sums(case.compiled(*[case.body] * 5))["controlCode"]
     assert added_again == called
 

@@ -4,7 +4,7 @@ All of it is always live but the overlays of functions."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,16 +60,17 @@ def control_code(
     blocks: Sequence[VertexBlock],
     copies: Sequence[LocalCopy],
     compute_sets: int,
-    state_is_low: bool = False,
+    settings: CompileSettings,
 ) -> list[Int64Array | None]:
     """Bytes of control code of each lowered program on every tile, without its children; None for no code.
 
-    The graph has `compute_sets` of its own; those of local copies follow. `state_is_low`: one instruction loads the
-    address of vertex state, because it lies below the region border."""
+    The graph has `compute_sets` of its own; those of local copies follow."""
     if not machine.counts_code:
         return [None] * len(table)
-    per_execute = footprint.CONTROL_CODE_PER_EXECUTE - (footprint.CONTROL_CODE_LOW_STATE if state_is_low else 0)
+    state_is_low = settings.limit_vertex_state or machine.bytes_per_tile <= footprint.LOW_STATE_BYTES
+    per_execute = footprint.CONTROL_CODE_PER_EXECUTE + (0 if state_is_low else footprint.CONTROL_CODE_HIGH_STATE)
     types = vertex_types_per_tile(blocks, copies, compute_sets, machine.tiles)
+    counters = counters_per_set(settings, blocks, compute_sets, copies, machine)
     constant: dict[int, Int64Array] = {}
     code: list[Int64Array | None] = []
     executed: dict[int, Int64Array] = {}
@@ -77,7 +78,8 @@ def control_code(
         if type_ == "OnTileExecute" and row:
             compute_set = table.compute_set[row]
             if compute_set not in executed and compute_set in types:
-                executed[compute_set] = per_execute * types[compute_set]
+                reading = footprint.CONTROL_CODE_PER_COUNTER * counters.get(compute_set, 0)
+                executed[compute_set] = per_execute * types[compute_set] + reading
             code.append(executed.get(compute_set))
             continue
         size = footprint.CONTROL_CODE_ROOT if row == 0 else _CONTROL_CODE.get(type_, 0)
@@ -261,6 +263,32 @@ def add_stacks(inventory: Inventory, settings: CompileSettings, machine: Machine
         inventory.add_overhead("stack", "stack", np.full(machine.tiles, size, np.int64), SOURCE["stack"])
 
 
+def counters_per_set(
+    settings: CompileSettings,
+    blocks: Sequence[VertexBlock],
+    compute_sets: int,
+    copies: Sequence[LocalCopy],
+    machine: Machine,
+) -> dict[int, Int64Array]:
+    """By compute set with vertices (`compute_sets` of the graph, then `copies`): the counters on each tile. One per
+    vertex; one on each tile with vertices; or one on one tile of an IPU or device."""
+    level = settings.compute_level
+    counters: dict[int, Int64Array] = {}
+    for block in blocks if level else ():
+        vertices = np.bincount(block.tiles.astype(np.int64), minlength=machine.tiles)
+        counters[block.compute_set] = counters.get(block.compute_set, 0) + vertices
+    for number, copy in enumerate(copies if level else (), compute_sets):
+        if copy.counted and level != "vertex":
+            counters[number] = _tiles_with_copies(copy).astype(np.int64)
+    if level in ("ipu", "device"):
+        ipus = machine.num_ipus if level == "ipu" else 1
+        storing = np.zeros(machine.tiles, np.int64)
+        tile = settings.profiling_tile % machine.tiles_per_ipu
+        storing[np.arange(ipus) * machine.tiles_per_ipu + tile] = 1
+        return dict.fromkeys((number for number, size in counters.items() if size.any()), storing)
+    return counters if level == "vertex" else {number: np.minimum(size, 1) for number, size in counters.items()}
+
+
 def add_counters(
     inventory: Inventory,
     settings: CompileSettings,
@@ -269,35 +297,14 @@ def add_counters(
     copies: Sequence[LocalCopy],
     machine: Machine,
 ) -> None:
-    """Add memory for cycle counts: per vertex; per compute set on each tile with vertices of it (`compute_sets` of the
-    graph, then `copies`); or on one tile for a whole IPU or device."""
-    size = np.zeros(machine.tiles, np.int64)
-    word = footprint.COUNTER_BYTES
-    if settings.compute_level == "vertex":
-        for block in blocks:
-            size += word * np.bincount(block.tiles.astype(np.int64), minlength=machine.tiles)
-    elif settings.compute_level == "tile":
-        for present in _occupied(blocks, copies, machine.tiles):
-            size += word * present
-    elif settings.compute_level in ("ipu", "device"):
-        ipus = machine.num_ipus if settings.compute_level == "ipu" else 1
-        counted = compute_sets + sum(copy.counted for copy in copies)
-        tile = settings.profiling_tile % machine.tiles_per_ipu
-        size[np.arange(ipus) * machine.tiles_per_ipu + tile] = word * counted
+    """Add memory for cycle counts, a word for each of `counters_per_set`."""
+    counters = counters_per_set(settings, blocks, compute_sets, copies, machine)
+    size = np.zeros(machine.tiles, np.int64) + footprint.COUNTER_BYTES * _sum(counters.values())
     external = np.full(machine.tiles, footprint.EXTERNAL_COUNTER_BYTES if settings.external_exchange else 0, np.int64)
     category = "instrumentationResults"
     inventory.add_overhead(category, category, size + external)
     inventory.add_cost_term(category, "counters of compute sets", size, SOURCE["counters"])
     inventory.add_cost_term(category, "counters of exchanges with the host", external, SOURCE["externalCounters"])
-
-
-def _occupied(blocks: Sequence[VertexBlock], copies: Sequence[LocalCopy], tiles: int) -> Iterator[BoolArray]:
-    """Per compute set, flags of the tiles with vertices of it."""
-    present: dict[int, BoolArray] = {}
-    for block in blocks:
-        present.setdefault(block.compute_set, np.zeros(tiles, np.bool_))[block.tiles] = True
-    yield from present.values()
-    yield from (_tiles_with_copies(copy) for copy in copies if copy.counted)
 
 
 def _tiles_with_copies(copy: LocalCopy) -> BoolArray:

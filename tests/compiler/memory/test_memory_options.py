@@ -125,6 +125,43 @@ def test_low_vertex_state_takes_less_control_code_and_lies_below_the_border():
     assert codes[0] - codes[1] == 3 * 4 * 4  # three programs, four tiles, one instruction
 
 
+def test_counting_on_one_tile_of_an_ipu_saves_memory_compared_to_every_tile():
+    """In 20 programs of one to four additions, on models with and without code, and on hardware with its syncs."""
+    rng = np.random.default_rng(35)
+    for number in range(20):
+        tiles = int(rng.integers(2, 12))
+        type_ = TargetType.IPU if number % 2 else TargetType.IPU_MODEL
+        target = Target(type_, MK2, num_ipus=1, compile_ipu_code=number % 4 == 2)
+        graph = Graph(overridden(target, {"POPVISION_TILES": str(tiles)}))
+        program = Sequence()
+        for _ in range(int(rng.integers(1, 5))):
+            x = graph.addVariable(FLOAT, [64 * int(rng.integers(2, 40))], "x")
+            poputil.mapTensorLinearly(graph, x, minElementsPerTile=1)
+            popops.add(graph, x, x.reverse(0), program)
+        totals = []
+        for level in ("tile", "ipu"):
+            settings = CompileSettings(compute_level=level)
+            compilation = compile_graph(graph.store, graph.getTarget(), [program], settings).compilation
+            totals.append(int(compilation.tile_memory.excluding_gaps.sum()))
+        assert totals[1] < totals[0]
+
+
+def test_a_counter_takes_a_word_and_four_instructions():
+    """Of three compute sets on four tiles: on every tile, or on one. A compute set
+    without vertices has no counter."""
+    graph, program, _ = small(limit=False, vertices=3)
+    graph.addComputeSet("empty")
+    sizes = []
+    for level in ("", "tile", "ipu"):
+        settings = CompileSettings(compute_level=level, profiling_tile=3)
+        compilation = compile_graph(graph.store, graph.getTarget(), [program], settings).compilation
+        counters = [c.bytes for c in compilation.category_memory if c.category == "instrumentationResults"]
+        sizes.append((figures(compilation, "OnTileExecute")[2], sum(counters, np.zeros(4)).tolist()))
+    (code, none), (on_every_tile, words), (on_one_tile, one_word) = sizes
+    assert (on_every_tile - code, on_one_tile - code) == (3 * 4 * 16, 3 * 16)
+    assert (none, words, one_word) == ([0] * 4, [12] * 4, [0, 0, 0, 12])
+
+
 def test_low_vertex_state_that_does_not_fit_is_an_error():
     graph = Graph(hardware(1))
     x = graph.addVariable(FLOAT, [2], "x")
