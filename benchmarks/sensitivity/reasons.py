@@ -18,6 +18,9 @@ REMAINING: dict[str, str] = {
     "host_exchange.HARDWARE.mid": "1,491 to 1,771 cycles for one word in the same trace",
     "host_exchange.HARDWARE.end_data": "79,500 to 84,000 cycles in the same trace: a property of that host",
     "external_exchange.EAST_SIDE": "which side of the chip an edge is: a name, no amount",
+    "host_exchange.FURTHER_PACKET_BYTES": "what packets of PCI Express carry beside data is public, not whether the "
+    "published rate includes it",
+    "host_exchange.FURTHER_PACKET_CYCLES": "the figure is published, not what it belongs to",
     "host_exchange.REMOTE_ROW_ALIGNMENT": "the documentation says that rows are padded, not to what",
     "host_exchange.HEADER_PER_TILE": "two published totals (8.3 and 8.6 B a tile) fix the sum, not its parts",
     "host_exchange.HEADER_PER_PACKET": "as HEADER_PER_TILE",

@@ -35,13 +35,14 @@ from simulator.compiler.ir.program_visits import executed_sets
 from simulator.compiler.ir.static_order import static_order
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.external_variables import place_external_variables
+from simulator.compiler.lowering.host_messages import add_host_messages
 from simulator.compiler.lowering.init_callbacks import call_init_callbacks
 from simulator.compiler.lowering.lower import Lowering
 from simulator.compiler.machine import Machine, machine_of
 from simulator.compiler.memory import overhead_memory
 from simulator.compiler.memory.allocation_parts import parts_of
 from simulator.compiler.memory.columns import MemoryReport, memory_report
-from simulator.compiler.memory.inventory import Inventory
+from simulator.compiler.memory.inventory import CATEGORY_NUMBER, Inventory
 from simulator.compiler.memory.layout_constraints import copied_pairs, interleaved_variables, layout_constraints
 from simulator.compiler.memory.liveness import live_classes
 from simulator.compiler.memory.overhead_memory import control_code
@@ -107,6 +108,8 @@ class _Compiler:
         self.settings = settings
         self.progress = progress
         self.done = 0
+        self.source = GraphSource(self.store, tuple(self.programs))
+        self.store, self.messages = add_host_messages(self.store, self.programs, _element_map(self.store), self.machine)
 
     def run(self) -> CompiledGraph:
         element_tiles = _element_map(self.store)
@@ -142,7 +145,18 @@ class _Compiler:
             estimates[compute_set].cycles if compute_set >= 0 else work.cycles
             for compute_set, work in zip(table.compute_set, table.work, strict=True)
         ]
-        results = PassResults(self.store, plans, table, cycles, control, estimates, memory, self.settings, self.machine)
+        results = PassResults(
+            self.store,
+            len(self.source.store.variables.base),
+            plans,
+            table,
+            cycles,
+            control,
+            estimates,
+            memory,
+            self.settings,
+            self.machine,
+        )
         compilation = self._phase("report", lambda: over_replicas(compilation_of(results), self.machine, table))
         run = executed_sets([*self.programs, *self.store.functions])
         counted = {row: one.counted for row, one in enumerate(estimates) if one.counted is not None and row in run}
@@ -155,7 +169,7 @@ class _Compiler:
             lowered,
             len(self.programs),
             debug_infos,
-            GraphSource(self.store, tuple(self.programs)),
+            self.source,
             _out_of_memory(memory, self.machine, table, self.settings.exchange_optimisation),
             self._arrangements(plans, lowering, memory),
         )
@@ -166,6 +180,7 @@ class _Compiler:
             self.store,
             plans,
             self.machine,
+            self.messages,
             sync_after_compute=needs_sync(self.settings.compute_level, self.machine),
             host_group="GS1" if self.settings.sync_replicas_independently else "GS2",
             blocks=block_settings(self.settings),
@@ -202,7 +217,8 @@ class _Compiler:
         """What the address-accurate mode needs of the passes; None where it is off."""
         if not self.settings.address_accurate:
             return None
-        return Arrangements(plans, lowering.programs_by_debug_id(), memory.part_of if memory else [])
+        parts = memory.part_of if memory else []
+        return Arrangements(self.store, plans, self.messages, lowering.programs_by_debug_id(), parts)
 
     def _lay_out_memory(
         self,
@@ -225,7 +241,9 @@ class _Compiler:
         inventory = Inventory()
         has_interleaved = machine.region_split < machine.usable_bytes
         interleaved = interleaved_variables(store.blocks, element_tiles, len(variables.numel), has_interleaved)
-        inventory.add_variables(variables.name, variables.debug_id, constant, interleaved, element_tiles, live)
+        category = np.where(constant, CATEGORY_NUMBER["constant"], CATEGORY_NUMBER["variable"])
+        category[len(self.source.store.variables.base) :] = CATEGORY_NUMBER["hostMessage"]
+        inventory.add_variables(variables.name, variables.debug_id, category, interleaved, element_tiles, live)
         inventory.add_buffers(plans.buffers, live)
         overhead_memory.add_overlays(inventory, overlays, live.of_overlay)
         overhead_memory.add_vertices(inventory, store.blocks, machine, overlays.compute_sets())

@@ -19,6 +19,7 @@ from simulator.compiler.machine import Machine
 
 if TYPE_CHECKING:
     from simulator.compiler.lowering.exchange_plans import ExchangePlans
+    from simulator.compiler.lowering.host_messages import HostMessages
     from simulator.graph.program import Program
     from simulator.graph.store import GraphStore
 
@@ -61,11 +62,13 @@ class GraphSource:
 
 @dataclass(frozen=True)
 class Arrangements:
-    """Input of the address-accurate mode besides the report. `plans`: compute sets and copies with their
-    arrangements; `programs`: the host program of each debug record; `part_of`: the variable that each of the report's
-    last variables is a part of."""
+    """Input of the address-accurate mode besides the report. `store`: the graph with the `messages` of the host as
+    variables; `plans`: compute sets and copies with their arrangements; `programs`: the host program of each debug
+    record; `part_of`: the variable that each of the report's last variables is a part of."""
 
+    store: GraphStore
     plans: ExchangePlans
+    messages: HostMessages
     programs: Mapping[int, Program]
     part_of: Sequence[int] = ()
 

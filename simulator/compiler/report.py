@@ -33,6 +33,7 @@ class PassResults:
     """Results of the passes."""
 
     store: GraphStore
+    graph_variables: int  #: those of the program; the others of `store` are messages of the host
     plans: ExchangePlans
     table: ProgramTable
     cycles: Sequence[Int64Array | None]  #: per lowered program
@@ -58,7 +59,7 @@ def compilation_of(r: PassResults) -> model.Compilation:
         tile_memory=memory.tile_memory if memory else None,
         num_vertices=r.store.num_vertices,
         num_edges=sum(_edges(b) for b in r.store.blocks),
-        num_variables=len(r.store.variables.numel),
+        num_variables=r.graph_variables,
         program_on_ipu=list(_programs_on_ipus(r)),
         known_figures=_known_figures(r),
         messages=list(_messages(r)),

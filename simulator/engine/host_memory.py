@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from simulator.base.errors import stream_memory_allocation_error
 from simulator.compiler.ir.program_visits import all_programs
-from simulator.compiler.lowering.lower_host import elements_at_a_time
+from simulator.compiler.lowering.host_messages import elements_of_transfer
 from simulator.graph.objects import DataStream, RemoteBuffer
 from simulator.graph.program import Copy, Program
 from simulator.graph.store import GraphStore
@@ -43,7 +43,7 @@ def check_host_memory(store: GraphStore, programs: Iterable[Program], *, extende
 
 
 def _check_stream(store: GraphStore, stream: DataStream) -> None:
-    size = elements_at_a_time(stream, store.streams.options[stream.id]) * stream.elementType().size
+    size = elements_of_transfer(stream, store.streams) * stream.elementType().size
     if size > TRANSFER_BYTES:
         raise stream_memory_allocation_error(
             f"Stream '{stream.name}' needs a buffer of {size} bytes, more than {TRANSFER_BYTES} (128 MiB); set its "

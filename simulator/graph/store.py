@@ -58,6 +58,19 @@ class VariableColumns:
     pending_mapping: dict[int, list[tile_mapping.Write]] = field(default_factory=dict)
     held_bytes: int = 0  #: of all values in `constant` and `initial`, which the host holds
 
+    def add(self, base: int, numel: int, type_: Any, name: str, debug_id: int, constant: Any = None) -> None:
+        """Add a variable without a mapping, from the element `base`; `constant`: the values of a constant."""
+        self.base.append(base)
+        self.numel.append(numel)
+        self.type.append(type_)
+        self.name.append(name)
+        self.debug_id.append(debug_id)
+        self.constant.append(constant)
+        self.held_bytes += 0 if constant is None else constant.nbytes
+        self.initial.append([])
+        self.host_visible.append(False)
+        self.mapping.append(None)
+
     def copy(self) -> VariableColumns:
         """The columns as they are now; arrays are shared, as they are replaced and never written."""
         initial = [list(values) for values in self.initial]

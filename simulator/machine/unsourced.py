@@ -46,6 +46,13 @@ UNSOURCED: list[Unsourced] = [
         "HARDWARE.end_data",
     ),
     *_of("external_exchange", "guess", "which side of the chip an edge is", "EAST_SIDE"),
+    *_of(
+        "host_exchange",
+        "guess",
+        "what a packet costs beyond those of data in order",
+        "FURTHER_PACKET_BYTES",
+        "FURTHER_PACKET_CYCLES",
+    ),
     *_of("host_exchange", "guess", "only that rows of remote buffers are padded is public", "REMOTE_ROW_ALIGNMENT"),
     *_of("host_exchange", "fitted", "8.3 to 8.6 B a tile of headers", "HEADER_PER_TILE", "HEADER_PER_PACKET"),
     *_of(

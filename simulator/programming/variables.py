@@ -146,16 +146,8 @@ def add_row(state: GraphState, type_: Type, shape: Shape, debugContext: Context,
     context = as_context(debugContext)
     numel = _size(type_, dims)
     index = len(v.base)
-    v.base.append(store.num_elements)
-    v.numel.append(numel)
-    v.type.append(type_)
-    v.debug_id.append(record(store, context, category, arguments={"shape": dims, "type": type_.name}))
-    v.name.append(context.getPathName())
-    v.constant.append(values)
-    v.held_bytes += 0 if values is None else values.nbytes
-    v.initial.append([])
-    v.host_visible.append(False)
-    v.mapping.append(None)
+    debug_id = record(store, context, category, arguments={"shape": dims, "type": type_.name})
+    v.add(store.num_elements, numel, type_, context.getPathName(), debug_id, values)
     store.num_elements += numel
     if values is None:
         store.plain_variables.add(index)

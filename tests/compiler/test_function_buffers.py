@@ -102,7 +102,7 @@ def test_code_is_live_from_the_copy_to_the_call(mapping):
     # control code of two executes, and a vertex of 16 bytes of each kind, on the 3 tiles with 32 elements
     found, before = sums(moved), sums(plain)
     copies = 2 if mapping is LOCAL else 1
-    assert found["sharedCodeStorage"] == copies * 2 * 24 * 3
+    assert found["sharedCodeStorage"] == copies * 2 * 12 * 3
     assert found["sharedDataStorage"] == copies * 2 * 16 * 3
     if mapping is REMOTE:
         assert before["vertexInstanceState"] == 2 * 16 * 3
@@ -117,7 +117,7 @@ def test_remote_code_comes_through_the_host_link():
         for p in moved.program_on_ipu
         if moved.programs.name[p.program] == "function 0" and moved.programs.type[p.program] == "StreamCopyMid"
     ]
-    assert received.tolist() == [48 + 32, 48 + 32, 48 + 32, 0]
+    assert received.tolist() == [24 + 32, 24 + 32, 24 + 32, 0]
 
 
 def test_a_loop_that_calls_again_keeps_the_code():

@@ -73,8 +73,8 @@ def wrong_home(monkeypatch):
 def dropped_copy(monkeypatch):
     whole = exchange_plans.arrange_copy
 
-    def planted(*args):
-        arranged = whole(*args)
+    def planted(*args, **options):
+        arranged = whole(*args, **options)
         rows = without_last_row(arranged.transfer)
         keep = np.arange(len(arranged.transfer)) < len(rows)
         landing = replace(arranged.landing, rows=arranged.landing.rows[keep])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simulator.arrays import Int64Array
+from simulator.arrays import BoolArray, Int64Array
 from simulator.compiler.ir.element_map import ElementMap, Pieces
 from simulator.compiler.machine import Machine
 from simulator.machine import host_exchange as link
@@ -25,12 +25,21 @@ class HostCopy:
     end_cycles: Int64Array
 
 
-def host_copy(pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
-    """A stream copy of the tensor with these pieces."""
-    tile = emap.tile[pieces.row]
-    weights = pieces.length * emap.item_bytes[pieces.row]
-    size = np.bincount(tile, weights=weights, minlength=machine.tiles).astype(np.int64)
-    return bytes_copy(size, to_device, machine, looped=looped)
+def host_copy(
+    pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine, *, small: bool = False, on_host: bool = False
+) -> HostCopy:
+    """A copy of the tensor with these pieces. A packet holds elements that are neighbours both in the order of the host
+    and on their tile. `small`: a loop handles the packets where its code is shorter; `on_host`: it handles those of
+    tiles with several runs. A loop takes `LOOP_CYCLES` for each packet."""
+    tile, run = runs_per_tile(pieces, emap)
+    size = np.bincount(tile, weights=run, minlength=machine.tiles).astype(np.int64)
+    single = link.packets(run, machine.host_link, to_device=to_device)
+    packets = np.bincount(tile, weights=single, minlength=machine.tiles).astype(np.int64)
+    scattered = np.bincount(tile, minlength=machine.tiles) > 1
+    each = link.CODE_PER_PACKET * packets
+    looped = link.CODE_PER_PACKET + link.LOOP_CODE
+    in_loop = (small & (each > looped)) | ((small | on_host) & scattered)
+    return _copy_of(size, packets, in_loop, to_device, machine)
 
 
 def runs_per_tile(pieces: Pieces, emap: ElementMap) -> tuple[Int64Array, Int64Array]:
@@ -43,34 +52,17 @@ def runs_per_tile(pieces: Pieces, emap: ElementMap) -> tuple[Int64Array, Int64Ar
     return emap.tile[pieces.row[first]], size.astype(np.int64)
 
 
-def arranged_on_tiles(pieces: Pieces, emap: ElementMap, machine: Machine) -> Int64Array:
-    """Bytes per tile of the buffer in which a tile puts the data of a host copy in order: none on a tile whose elements
-    are one run of the stream."""
-    tile, size = runs_per_tile(pieces, emap)
-    runs = np.bincount(tile, minlength=machine.tiles)
-    return np.where(runs > 1, np.bincount(tile, weights=size, minlength=machine.tiles), 0).astype(np.int64)
-
-
-def arranged_on_host(copy: HostCopy, pieces: Pieces, emap: ElementMap, to_device: bool, machine: Machine) -> HostCopy:
-    """The copy with packets that hold one run each, which the host puts in order; a loop handles them on tiles that
-    have several runs, and takes `LOOP_CYCLES` for each packet."""
-    tile, size = runs_per_tile(pieces, emap)
-    single = link.packets(size, machine.host_link, to_device=to_device)
-    packets = np.bincount(tile, weights=single, minlength=machine.tiles).astype(np.int64)
-    scattered = np.bincount(tile, minlength=machine.tiles) > 1
-    looped = link.CODE_PER_STREAM + link.CODE_PER_PACKET + link.LOOP_CODE
-    code = copy.code if copy.code is None else np.where(scattered, looped, copy.code)
-    cycles = copy.mid_cycles + np.where(scattered, link.LOOP_CYCLES * packets, 0)
-    return replace(copy, packets=np.where(scattered, packets, copy.packets), code=code, mid_cycles=cycles)
-
-
-def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: bool = False) -> HostCopy:
-    """A stream copy of `size` bytes per tile. `looped`: a loop handles the packets where its code is shorter."""
+def bytes_copy(size: Int64Array, to_device: bool, machine: Machine) -> HostCopy:
+    """A copy of `size` bytes per tile, in order."""
     packets = link.packets(size, machine.host_link, to_device=to_device)
-    each = link.CODE_PER_PACKET * packets
-    in_loop = looped & (each > link.CODE_PER_PACKET + link.LOOP_CODE)
-    each = np.where(in_loop, link.CODE_PER_PACKET + link.LOOP_CODE, each)
-    code = np.where(size > 0, link.CODE_PER_STREAM + each, 0)
+    return _copy_of(size, packets, np.zeros(machine.tiles, np.bool_), to_device, machine)
+
+
+def _copy_of(size: Int64Array, packets: Int64Array, in_loop: BoolArray, to_device: bool, machine: Machine) -> HostCopy:
+    """The copy of so many bytes and packets per tile; `in_loop` flags the tiles on which a loop handles the packets."""
+    in_order = link.packets(size, machine.host_link, to_device=to_device)
+    looped = link.CODE_PER_PACKET + link.LOOP_CODE
+    code = np.where(size > 0, link.CODE_PER_STREAM + np.where(in_loop, looped, link.CODE_PER_PACKET * packets), 0)
     looping = np.where(in_loop, link.LOOP_CYCLES * packets, 0)
     return HostCopy(
         rx=size if to_device else None,
@@ -78,7 +70,7 @@ def bytes_copy(size: Int64Array, to_device: bool, machine: Machine, *, looped: b
         packets=packets,
         code=code if machine.counts_code else None,
         host_wait=machine.host_link.begin_data,
-        mid_cycles=link.mid_cycles(size, machine.ipu_of_tile, machine.host_link) + looping,
+        mid_cycles=link.mid_cycles(size, machine.ipu_of_tile, machine.host_link, packets - in_order) + looping,
         end_cycles=np.where(size > 0, machine.host_link.end_data, 0),
     )
 

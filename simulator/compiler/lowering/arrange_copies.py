@@ -6,7 +6,7 @@ fills its last word (or ends where the variable's bytes on that tile end). Every
 receiving tile, and the on-tile copy after the exchange unpacks it (`simulator.compiler.lowering.landing`), or is packed
 by its sender before (`simulator.compiler.lowering.packing`).
 
-Two rules save work:
+Three rules save work:
 
 - A constant of one value is not sent; the tiles that need it write it themselves. (Published: the padding of the matmul
   chain occupies no always-live memory, and its copy ends with a long on-tile copy; published-numbers 6.1.)
@@ -17,6 +17,8 @@ Two rules save work:
   on tile, the second and third would take twice their published time. Time does not explain the on-tile copy of the 768
   bytes: sent with the exchange, their tiles would receive 320 words, the busiest tile receives 328. Nor does their
   share of what a tile receives, which is larger for the 512 bytes of the second copy.)
+- Between a message of the host and its tensor (`host_messages`) tiles send themselves everything: the published compute
+  of tutorial 6 on Mk2 has no room for copies, and its exchange is longer than a tile's share of the matrix.
 """
 
 from __future__ import annotations
@@ -108,9 +110,12 @@ def arrange_copy(
     ipu_of_tile: Int64Array,
     unmapped: Unmapped,
     fills: BoolArray | None = None,
+    *,
+    of_host: bool = False,
 ) -> CopyArrangement:
     """Arrange a copy between tensors given by their regions (starts, lengths), of equally many elements. `fills` flags
-    variables that are constants of one value. Raises what `unmapped` makes for an element without a tile."""
+    variables that are constants of one value. `of_host`: one end is a message of the host, of which tiles send
+    themselves all that they may. Raises what `unmapped` makes for an element without a tile."""
     tiles = len(ipu_of_tile)
     runs = paired_runs(source, destination, emap, unmapped)
     every, to = runs.transfer, runs.to
@@ -119,7 +124,9 @@ def arrange_copy(
     near = ~far & ~fill
     tile, size = _joined_runs(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
-    self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
+    self_sending = np.ones(tiles, np.bool_)
+    if not of_host:
+        self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
     self_sending[every.dst[near][~_fills_words(runs.take(near), emap)]] = False
     far |= near & self_sending[every.dst]
     on_tile = ~self_sending[tile]

@@ -11,35 +11,49 @@ from simulator.arrays import Int64Array
 from simulator.base.region_set import RegionSet
 from simulator.compiler.ir.element_map import ElementMap
 from simulator.graph import program as host
+from simulator.graph.tensor import Tensor
+
+#: Kinds of copies between tensors and streams.
+STREAMED = ("host_to_device", "device_to_host")
 
 #: Variables shown in a name; an ellipsis stands for the others.
 NAMES_SHOWN = 8
 
 
 def group_copies(programs: Sequence[host.Program]) -> Iterator[host.Program | list[host.Copy]]:
-    """The programs in order; adjacent independent tensor copies form a list. Copies of nothing are dropped."""
+    """The programs in order; adjacent independent copies form a list: those between tensors, those from streams, those
+    to streams. Copies of nothing are dropped; copies of one stream stand apart."""
     group: list[host.Copy] = []
     read, written = RegionSet(), RegionSet()
+    streams: set[str] = set()
     for program in programs:
-        if isinstance(program, host.Copy) and program.kind == "tensor":
-            if program.source.numElements() == 0:
-                continue
-            source, destination = program.source.regions(), program.destination.regions()
-            if group and (written.meets(source) or written.meets(destination) or read.meets(destination)):
+        if not isinstance(program, host.Copy) or program.kind not in ("tensor", *STREAMED):
+            if group:
                 yield group
                 group = []
-            if not group:
-                read, written = RegionSet(), RegionSet()
-            read.add(source)
-            written.add(destination)
-            group.append(program)
+            yield program
             continue
-        if group:
+        source, destination = (_runs(end) for end in (program.source, program.destination))
+        if program.kind == "tensor" and program.source.numElements() == 0:
+            continue
+        handle = {"host_to_device": program.source, "device_to_host": program.destination}.get(program.kind)
+        meets = written.meets(source) or written.meets(destination) or read.meets(destination)
+        if group and (program.kind != group[0].kind or meets or (handle is not None and handle.name in streams)):
             yield group
             group = []
-        yield program
+        if not group:
+            read, written, streams = RegionSet(), RegionSet(), set()
+        read.add(source)
+        written.add(destination)
+        streams.update(() if handle is None else (handle.name,))
+        group.append(program)
     if group:
         yield group
+
+
+def _runs(end: Any) -> tuple[Int64Array, Int64Array]:
+    """The regions of a tensor; none of a stream."""
+    return end.regions() if isinstance(end, Tensor) else (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def regions_of(tensors: Sequence[Any]) -> tuple[Int64Array, Int64Array]:

@@ -22,6 +22,7 @@ from simulator.compiler.ir.transfers import Arrivals, LocalCopy, Transfer
 from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.arrange import ComputeArrangement, arrange_compute_set
 from simulator.compiler.lowering.arrange_copies import CopyArrangement, Runs, arrange_copy, pack_copy, paired_runs
+from simulator.compiler.lowering.host_messages import MessageCopy
 from simulator.compiler.lowering.landing import CYCLES_PER_CODE_BYTE
 from simulator.compiler.lowering.operand_pieces import check_mapped
 from simulator.compiler.lowering.packing import Packing
@@ -205,7 +206,8 @@ class ExchangePlans:
         m = self.machine
         source = copy_groups.regions_of([c.source for c in copies])
         destination = copy_groups.regions_of([c.destination for c in copies])
-        plain = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills)
+        of_host = isinstance(copies[0], MessageCopy)
+        plain = arrange_copy(source, destination, self.emap, m.ipu_of_tile, self.unmapped, self._fills, of_host=of_host)
         arranged, exchange = self._cheaper(plain)
         description = copy_groups.copy_name(source, destination, self.emap, self._variable_names)
         label = f"copy{self.number()}_{description}"

@@ -38,6 +38,7 @@ from simulator.compiler.ir.transfers import LocalCopy
 from simulator.compiler.lowering import copy_groups
 from simulator.compiler.lowering.exchange_plans import ExchangePlans
 from simulator.compiler.lowering.function_buffers import FunctionCopy, lower_function_copy
+from simulator.compiler.lowering.host_messages import HostMessages, host_copies_arranged_by_host
 from simulator.compiler.lowering.lower_choices import ChoiceLowering, named_sequence
 from simulator.compiler.lowering.lower_host import HostLowering
 from simulator.compiler.lowering.lower_steps import Steps
@@ -64,6 +65,7 @@ class Lowering:
         store: GraphStore,
         plans: ExchangePlans,
         machine: Machine,
+        messages: HostMessages,
         *,
         sync_after_compute: bool = False,
         host_group: str = "GS2",
@@ -72,7 +74,7 @@ class Lowering:
     ) -> None:
         nobody = SyncDomains(np.zeros(machine.tiles, np.bool_), machine.ipu_of_tile)
         self._steps = Steps(plans, machine, nobody, sync_after_compute, branch_record)
-        self._host = HostLowering(self._steps, store.streams, host_group)
+        self._host = HostLowering(self._steps, store.streams, messages, host_group)
         self.table = self._steps.table
         self._blocks = blocks
         self._flushes = BlockFlushes(self.table, blocks, self._function_records, self._host.lower_flush)
@@ -105,12 +107,7 @@ class Lowering:
 
     def _lower_host_copies(self, switch: int) -> None:
         """Add a branch for each tensor that the host writes or reads."""
-        streams = self._store.streams
-        arranged_on_host = {
-            (kind, handle)
-            for kind, handle, options in zip(streams.kind, streams.handle, streams.options, strict=True)
-            if options.get("rearrangeOnHost") == "true"
-        }
+        arranged_on_host = host_copies_arranged_by_host(self._store.streams)
         for kind, handle, tensor in self._store.host_copies:
             branch = self.table.add(switch, "Sequence", handle)
             to_device, on_host = kind == "write", (kind, handle) in arranged_on_host
@@ -171,8 +168,12 @@ class Lowering:
         for part in copy_groups.group_copies(programs):
             places = [self._visits.visit(p) for p in (part if isinstance(part, list) else [part])]
             first = len(self.table)
+            if isinstance(part, list) and part[0].kind in copy_groups.STREAMED:
+                rows = self._host.lower_streams(parent, part, [self._debug_id(copy) for copy in part])
+                self.spans.update(zip(places, rows, strict=True))
+                continue
             if isinstance(part, list):
-                self._lower_copies(parent, part)
+                self._steps.add_copies(parent, part, self._debug_id(part[0]))
             else:
                 self._lower_program(parent, part)
             self.spans.update(dict.fromkeys(places, (first, len(self.table))))
@@ -189,7 +190,7 @@ class Lowering:
             case host.Copy() if program.kind == "function":
                 self._lower_function_copy(parent, program)
             case host.Copy():
-                self._host.lower_copy(parent, program, self._debug_id(program))
+                self._host.lower_remote_copy(parent, program, self._debug_id(program))
             case host.CrossReplicaCopy():
                 self._lower_cross_replica_copy(parent, program)
             case host.Repeat():
@@ -265,21 +266,6 @@ class Lowering:
             if block.compute_set == compute_set:
                 flags[block.tiles] = True
         return flags
-
-    def _lower_copies(self, parent: int, copies: list[host.Copy]) -> None:
-        plan = self._steps.plans.copy(copies)
-        debug_id = self._debug_id(copies[0])
-        code = not plan.code_counted or any(copy.dont_outline for copy in copies)
-        if plan.packing >= 0:
-            self._steps.add_on_tile(parent, plan.packing, Work(accesses=plan.packs, buffers=plan.packed), debug_id)
-        work = Work(code=code, buffers=plan.landing + plan.packed)
-        self._steps.add_exchange(
-            parent, f"{plan.label}/ExchangePre", plan.exchange, work, plan.moves, plan.packets, debug_id
-        )
-        if plan.local >= 0:
-            work = Work(accesses=plan.accesses, buffers=plan.landing)
-            self._steps.add_on_tile(parent, plan.local, work, debug_id)
-        plan.code_counted = True
 
     def _lower_cross_replica_copy(self, parent: int, program: host.CrossReplicaCopy) -> None:
         plan = self._steps.plans.cross_replica_copy(program)

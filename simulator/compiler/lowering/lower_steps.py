@@ -3,6 +3,9 @@ copies."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
@@ -98,6 +101,19 @@ class Steps:
         self.add_barrier(parent, debug_id, "", waiting)
         if work.code:
             self.global_packets += packet_counts(figures.tx)
+
+    def add_copies(self, parent: int, copies: Sequence[Any], debug_id: int) -> None:
+        """Add copies between tensors that run as one: packing, exchange, what stays within tiles."""
+        plan = self.plans.copy(copies)
+        code = not plan.code_counted or any(copy.dont_outline for copy in copies)
+        if plan.packing >= 0:
+            self.add_on_tile(parent, plan.packing, Work(accesses=plan.packs, buffers=plan.packed), debug_id)
+        work = Work(code=code, buffers=plan.landing + plan.packed)
+        self.add_exchange(parent, f"{plan.label}/ExchangePre", plan.exchange, work, plan.moves, plan.packets, debug_id)
+        if plan.local >= 0:
+            work = Work(accesses=plan.accesses, buffers=plan.landing)
+            self.add_on_tile(parent, plan.local, work, debug_id)
+        plan.code_counted = True
 
     def add_branch_record(self, parent: int, debug_id: int) -> None:
         """Add the recording of a branch or loop, where control flow is instrumented."""

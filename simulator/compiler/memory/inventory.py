@@ -65,12 +65,13 @@ class Inventory:
         self,
         names: Sequence[str],
         debug_ids: Sequence[int],
-        constant: BoolArray,
+        category: Int64Array,
         interleaved: BoolArray,
         emap: ElementMap,
         live: LiveClasses,
     ) -> None:
-        """Add the graph's variables; those that no program accesses take no memory. Call this first."""
+        """Add the graph's variables and the messages of the host; those that no program accesses take no memory. Call
+        this first."""
         self._open_rows(names, debug_ids, live.of_variable.tolist())
         used = np.flatnonzero((emap.tile >= 0) & (live.of_variable[emap.variable] != NEVER))
         tiles = int(emap.tile.max(initial=0)) + 1
@@ -79,9 +80,8 @@ class Inventory:
         pair, inverse = np.unique(key, return_inverse=True)
         variable, tile = pair // tiles, pair % tiles
         total = np.bincount(inverse, weights=size, minlength=len(pair)).astype(np.int64)
-        category = np.where(constant[variable], CATEGORY_NUMBER["constant"], CATEGORY_NUMBER["variable"])
-        live_class = live.of_variable[variable]
-        self._chunks.append(Allocations(tile, total, category, variable, live_class, variable, interleaved[variable]))
+        columns = (category[variable], variable, live.of_variable[variable], variable, interleaved[variable])
+        self._chunks.append(Allocations(tile, total, *columns))
 
     def part_rows(
         self, variable: Int64Array, live_class: Int64Array, repeat: Int64Array, size: Int64Array

@@ -37,7 +37,7 @@ class AddressPlan:
 
     def __init__(self, compiled: CompiledGraph, arrangements: Arrangements, plan: NumericPlan) -> None:
         m = compiled.machine
-        store, plans = compiled.source.store, arrangements.plans
+        store, plans = arrangements.store, arrangements.plans
         self._store, self._arrangements = store, arrangements
         self._lowered, self._programs = compiled.lowered, compiled.num_programs
         self._claims = claims_of(
@@ -84,7 +84,7 @@ class AddressPlan:
     def bind(self, memories: Sequence[ReplicaMemory], side: HostSide) -> list[Callable[[], None]]:
         """One function per program, in order."""
         memory = memories[0].memory
-        host_side = HostTransfers(self._replicas, memories, self.streams, side)
+        host_side = HostTransfers(self._replicas, memories, self.streams, self._arrangements.messages, side)
         table = self._lowered.table
         choosing = Choosing(self._lowered, self._replicas, memories, side)
         code = CodeletCode(self._codelets, side)

@@ -11,6 +11,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import numpy_type
 from simulator.compiler.ir.program_table import Part
+from simulator.compiler.lowering.host_messages import HostMessages, arranged_by_host, part_of
 from simulator.graph import program as host
 from simulator.runtime.address_accurate.compute_parts import Replica
 from simulator.runtime.address_accurate.tile_memory import TileMemory
@@ -27,11 +28,6 @@ class AddressedTensor:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     addresses: tuple[Int64Array, ...]
-
-    def part(self, begin: int, end: int) -> AddressedTensor:
-        """Its elements [begin, end), flattened."""
-        size = self.dtype.itemsize
-        return AddressedTensor((end - begin,), self.dtype, tuple(a[begin * size : end * size] for a in self.addresses))
 
 
 def addressed(tensor: Tensor, replicas: Sequence[Replica]) -> AddressedTensor:
@@ -69,9 +65,15 @@ class HostTransfers:
     """Stream copies and prints. `streams`: as NumericPlan.streams."""
 
     def __init__(
-        self, replicas: Sequence[Replica], memories: Sequence[ReplicaMemory], streams: Mapping[str, Any], side: HostSide
+        self,
+        replicas: Sequence[Replica],
+        memories: Sequence[ReplicaMemory],
+        streams: Mapping[str, Any],
+        messages: HostMessages,
+        side: HostSide,
     ) -> None:
         self._replicas, self._memories, self._streams, self._side = replicas, memories, streams, side
+        self._messages = messages
         #: values of unfinished transfers, by stream or call, then by replica
         self._pending: dict[object, dict[int, list[AnyArray]]] = {}
 
@@ -83,9 +85,9 @@ class HostTransfers:
         if isinstance(program, host.Call):
             return self._calling(program, part)
         if program.kind == "host_to_device":
-            return self._reading(program.source.name, program.destination, part)
+            return self._reading(program, program.source.name, program.destination, part)
         if program.kind == "device_to_host":
-            return self._writing(program.source, program.destination.name, part)
+            return self._writing(program, program.source, program.destination.name, part)
         if program.kind in ("from_remote", "to_remote"):
             return self._rows(program)
         return None
@@ -93,13 +95,16 @@ class HostTransfers:
     def _whole(self, tensor: Tensor) -> AddressedTensor:
         return addressed(tensor, self._replicas)
 
+    def _in_order(self, tensor: Tensor, to_device: bool, arranged_by_host: bool = False) -> AddressedTensor:
+        """Where packets put a tensor, or take it from: its message, or its own place."""
+        runs = tensor.regions() if arranged_by_host else self._messages.moved(tensor, to_device)
+        return addressed_elements(*runs, tuple(tensor.shape()), numpy_type(tensor.elementType()), self._replicas)
+
     def _rows(self, copy: host.Copy) -> Callable[[], None]:
         offset = None if copy.offset is None else self._whole(copy.offset)
         reading = copy.kind == "from_remote"
-        buffer, place = (
-            copy.source if reading else copy.destination,
-            self._whole(next(iter(copy.writes() or copy.reads()))),
-        )
+        buffer, tensor = copy.source if reading else copy.destination, next(iter(copy.writes() or copy.reads()))
+        place = self._in_order(tensor, reading, arranged_by_host(copy))
 
         def run() -> None:
             for memory in self._memories:
@@ -116,14 +121,14 @@ class HostTransfers:
         assert call.host_function is not None
         name, given = call.host_function.name, self._pending.setdefault(id(call), {})
         if part is None or part.number == 0:
-            inputs = [self._whole(tensor) for tensor in call.inputs]
+            inputs = [self._in_order(tensor, False) for tensor in call.inputs]
 
             def take() -> None:
                 for memory in self._memories:
                     given[memory.replica] = [memory.read(place).reshape(-1) for place in inputs]
 
             return take
-        outputs = [self._whole(tensor) for tensor in call.outputs]
+        outputs = [self._in_order(tensor, True) for tensor in call.outputs]
 
         def bring() -> None:
             for memory in self._memories:
@@ -134,7 +139,7 @@ class HostTransfers:
         return bring
 
     def _printing(self, program: host.PrintTensor) -> Callable[[], None]:
-        place = addressed(program.tensor, self._replicas)
+        place = self._in_order(program.tensor, False)
 
         def run() -> None:
             for memory in self._memories:
@@ -142,18 +147,18 @@ class HostTransfers:
 
         return run
 
-    def _reading(self, handle: str, tensor: Tensor, part: Part | None) -> Callable[[], None]:
+    def _reading(self, copy: host.Copy, handle: str, tensor: Tensor, part: Part | None) -> Callable[[], None]:
         """The first part reads all values from the host; each part writes its own, the first also the metadata."""
-        place, metadata = self._whole(tensor), self._metadata(tensor, part)
+        metadata, elements, dtype = self._metadata(tensor, part), tensor.numElements(), numpy_type(tensor.elementType())
         broadcast, pending = self._streams[handle][3], self._pending.setdefault(handle, {})
-        part = part or Part(0, 1, 0, int(np.prod(place.shape)))
-        mine = place.part(part.begin, part.end)
+        part = part or Part(0, 1, 0, elements)
+        mine = self._in_order(part_of(tensor, part.begin, part.end), True, arranged_by_host(copy))
 
         def run() -> None:
             for memory in self._memories:
                 source = 0 if broadcast else memory.replica
                 if part.number == 0 and memory.replica == source:
-                    pending[source] = [np.empty(int(np.prod(place.shape)), place.dtype)]
+                    pending[source] = [np.empty(elements, dtype)]
                     self._side.read_stream(handle, source, pending[source][0])
                 memory.write(mine, pending[source][0][part.begin : part.end])
                 if metadata is not None:
@@ -165,11 +170,11 @@ class HostTransfers:
         """The metadata of a tensor, which moves with the first part."""
         return self._whole(tensor.getMetadata()) if tensor.hasMetadata() and (part is None or not part.number) else None
 
-    def _writing(self, tensor: Tensor, handle: str, part: Part | None) -> Callable[[], None]:
+    def _writing(self, copy: host.Copy, tensor: Tensor, handle: str, part: Part | None) -> Callable[[], None]:
         """Each part reads its values, the first also the metadata; the last sends all to the host."""
-        place, metadata = self._whole(tensor), self._metadata(tensor, part)
-        part, pending = part or Part(0, 1, 0, int(np.prod(place.shape))), self._pending.setdefault(handle, {})
-        mine = place.part(part.begin, part.end)
+        metadata, pending = self._metadata(tensor, part), self._pending.setdefault(handle, {})
+        part = part or Part(0, 1, 0, tensor.numElements())
+        mine = self._in_order(part_of(tensor, part.begin, part.end), False, arranged_by_host(copy))
 
         def run() -> None:
             for memory in self._memories:
