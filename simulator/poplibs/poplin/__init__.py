@@ -2,6 +2,7 @@
 
 from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
+from simulator.poplibs.poplin import matmul as matmul
 from simulator.poplibs.poplin import multiconv as multiconv
 from simulator.poplibs.poplin.convolutions.convolution import addBias as addBias
 from simulator.poplibs.poplin.convolutions.convolution import calculateWeightDeltas as calculateWeightDeltas

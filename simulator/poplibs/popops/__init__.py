@@ -15,6 +15,7 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.library_calls import addCodelets as addCodelets
 from simulator.poplibs.popops import expr as expr
+from simulator.poplibs.popops import rearrange as rearrange
 from simulator.poplibs.popops.casting import cast as cast
 from simulator.poplibs.popops.casting import castWithOutput as castWithOutput
 from simulator.poplibs.popops.casting import checkAccuracyWhenCast as checkAccuracyWhenCast

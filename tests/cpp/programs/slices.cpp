@@ -10,6 +10,7 @@
 #include <popops/Pad.hpp>
 #include <popops/Scatter.hpp>
 #include <popops/SelectScalarFromRows.hpp>
+#include <popops/Rearrange.hpp>
 #include <popops/SequenceSlice.hpp>
 #include <popops/Sort.hpp>
 #include <popops/TopK.hpp>
@@ -52,6 +53,11 @@ void buffers(Results &results) {
   results.filled(image, results.operand({2, 2, 3}));
   Tensor offsets = results.operand({3}), scales = results.operand({3}, 1);
   results.read("normaliseImage", popops::normaliseImage(graph, prog, image, 0.5f, offsets, scales, "image"));
+  Tensor columns = results.variable(results.operand({16, 8})).transpose();
+  results.read("regroupIfBeneficial", popops::rearrange::regroupIfBeneficial(graph, columns, 8, prog, "groups"));
+  results.read("regroup as", popops::rearrange::regroupIfBeneficial(
+                                 graph, columns, results.variable(results.operand({8, 16})), prog));
+  results.read("grains", results.indices({1}, {popops::rearrange::getMinimumRegroupGrainSize(FLOAT)}));
 }
 
 void embeddings(Results &results) {

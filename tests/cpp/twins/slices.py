@@ -47,6 +47,11 @@ def _buffers(results: Results) -> None:
     results.filled(image, results.operand([2, 2, 3]))
     offsets, scales = results.operand([3]), results.operand([3], 1)
     results.read("normaliseImage", popops.normaliseImage(graph, prog, image, 0.5, offsets, scales))
+    columns = results.variable(results.operand([16, 8])).transpose()
+    results.read("regroupIfBeneficial", popops.rearrange.regroupIfBeneficial(graph, columns, 8, prog))
+    reference = results.variable(results.operand([8, 16]))
+    results.read("regroup as", popops.rearrange.regroupIfBeneficial(graph, columns, reference, prog))
+    results.read("grains", results.indices([1], [popops.rearrange.getMinimumRegroupGrainSize(FLOAT)]))
 
 
 def _embeddings(results: Results) -> None:

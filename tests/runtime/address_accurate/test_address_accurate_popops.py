@@ -188,4 +188,6 @@ def test_buffers_runs_of_rows_and_images(type_: Type) -> None:
     prog.add(Copy(bench.give(type_, [4, 3, 3], "image"), image))
     shift, factor = bench.give(type_, [3], "shift"), bench.give(type_, [3], "factor")
     bench.take(popops.normaliseImage(graph, prog, image, 0.5, shift, factor), "normalised")
+    columns = bench.give(type_, [16, 8], "columns").transpose()
+    bench.take(popops.rearrange.regroupIfBeneficial(graph, columns, 8, prog), "regrouped")
     bench.check()

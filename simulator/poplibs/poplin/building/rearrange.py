@@ -7,26 +7,21 @@ innermost. An operand whose channels are adjacent in memory is used or copied as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
+from simulator.base.types import FLOAT, HALF, Type
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, Program, WriteUndef
 from simulator.graph.tensor import Tensor, concat, tensor_of
-from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.convolution import IN_GROUP
-from simulator.machine.cycles.movement import transpose_2d
-from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poplin.planning.objective import ZEROS
+from simulator.poplibs.popops.transposes import add_transposes
 from simulator.poplibs.poputil import hashed_tiles, linear_shares
-from simulator.poplibs.type_names import short_name
 from simulator.programming.graph import Graph
 
 #: channels that become adjacent: a group of the AMP units
@@ -155,7 +150,7 @@ def transposed_in_blocks(steps: Rearrangement, operand: Tensor, group: int) -> T
     steps.regroups.append(Copy(source.reshape([groups, across, group, along, width]), target, False, name))
     if steps.transposes is None:
         steps.transposes = graph.addComputeSet((name, "Transpose_#0"))
-    _transpose(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
+    add_transposes(graph, steps.transposes, regroup, turned, (begins, ends, tiles))
     by_position = turned.reshape([groups, across, along, width, group]).dimShuffle([0, 2, 3, 1, 4])
     result = by_position.reshape([groups, along * width, across * group])
     if order is None:
@@ -186,49 +181,3 @@ def _of_positions(operand: Tensor, order: Int64Array) -> Tensor:
     """The positions of a [groups, positions, channels] operand in another order."""
     elements = operand.view.element_numbers()[:, order]
     return tensor_of(operand.elementType(), operand.view.with_elements(elements, operand.view.variable))
-
-
-def _transpose(
-    graph: Graph, cs: ComputeSet, source: Tensor, target: Tensor, shares: tuple[Int64Array, Int64Array, Int64Array]
-) -> None:
-    """One vertex per tile that transposes its blocks."""
-    begins, ends, tiles = shares
-    _, rows, columns = source.shape()
-    block = rows * columns
-    edges = {
-        name: vector_edges(int(tensor.regions()[0][0]) + begins * block, (ends - begins) * block)
-        for name, tensor in (("src", source), ("dst", target))
-    }
-    type_ = transpose_vertex(source.elementType())
-    graph.addVertices(cs, type_, tiles, edges, {"numSrcRows": rows, "numSrcColumns": columns})
-
-
-@lru_cache(maxsize=8)
-def transpose_vertex(type_: Type) -> VertexType:
-    """Transposes matrices of one size that lie one after another; the six workers of a tile share them."""
-
-    def costs(block: VertexBlock, elements: Mapping[str, Int64Array], target: Any) -> BlockCosts:
-        rows, columns = block.values["numSrcRows"], block.values["numSrcColumns"]
-        matrices = elements["src"] // (rows * columns)
-        spent = transpose_2d(type_.size, rows, columns, matrices)
-        return BlockCosts(spent, "exact", "PopLibs Transpose2D, published-numbers 7.3", np.zeros_like(spent))
-
-    def compute(vertex: Any) -> None:
-        shape = (-1, int(vertex.numSrcRows), int(vertex.numSrcColumns))
-        vertex.dst[...] = np.asarray(vertex.src).reshape(shape).swapaxes(1, 2).reshape(-1)
-
-    fields = (
-        FieldSpec("src", "vector", "in", None, "one_ptr", 8),
-        FieldSpec("dst", "vector", "out", None, "one_ptr", 8),
-        FieldSpec("numSrcRows", "value", "", UNSIGNED_SHORT),
-        FieldSpec("numSrcColumns", "value", "", UNSIGNED_SHORT),
-    )
-    return VertexType(
-        f"poplin::Transpose2D<{short_name(type_)}>",
-        "multi",
-        fields,
-        costs,
-        compute,
-        doc="transposed blocks",
-        apart=(("src", "dst"),),
-    )

@@ -21,7 +21,7 @@ from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program
 from simulator.graph.tensor import Tensor, taken
 from simulator.poplibs.pieces import mapping_of, vector_edges
-from simulator.poplibs.poplin.building.rearrange import transpose_vertex
+from simulator.poplibs.popops.transposes import transpose_vertex
 from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
