@@ -22,8 +22,8 @@ from popvision.formats.generate import program as generated
 from popvision.formats.generate.report import Size, _compilation
 from popvision.formats.profile import model
 from popvision.formats.profile.writer import ProfileWriter
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 MESSAGES = 1_000_000
 REPEATS = 9

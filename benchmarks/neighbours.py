@@ -36,7 +36,7 @@ def measure(size: tuple[int, int, int, int]) -> Point:
     from benchmarks.validation.compiled_chain import figures
     from simulator.poplar import FLOAT, Graph, IPUModel
     from simulator.poplibs.poplin import plan_of
-    from simulator.poplibs.poplin.building.rearrange import block_width
+    from simulator.poplibs.poplin.partials.rearrange import block_width
 
     rows, inner, middle, columns = size
     total = float(figures(False, ((rows, inner), (inner, middle), (middle, columns)))[0])

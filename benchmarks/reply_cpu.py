@@ -27,9 +27,9 @@ from waitress import create_server
 from benchmarks.page_clock import PageClock
 from benchmarks.report_pages import ACTIONS
 from benchmarks.viewer import page_of
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.views import views_of
+from webapp.base.library import Library
+from webapp.base.views import views_of
+from webapp.shell.app import create_app
 
 _LINES = 22
 

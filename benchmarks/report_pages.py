@@ -24,7 +24,7 @@ from benchmarks.page_clock import Opening, PageClock
 from benchmarks.replay import CLIENTS, Recorder, Reply, replay
 from benchmarks.viewer import Memory, Serving, memory_of, page_of, processor_time, serving
 from popvision.formats.generate.report import Size, generate
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 _REST = {"layers": 200, "liveness_indices": 31_000, "lowered_variables": 5_000_000}
 SIZES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from webapp.library import Library
+from webapp.base.library import Library
 
 CHROMIUM = "/usr/bin/chromium"
 

@@ -25,8 +25,8 @@ from benchmarks.document import write_section
 from popvision.catalogue import FILE_NAME, refresh, select_reports
 from popvision.catalogue.catalogue_file import join_rows, write_rows
 from popvision.catalogue.report_row import FACTS, METRIC_NAMES, read_row, signature_of
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
 _REPEATS = 7

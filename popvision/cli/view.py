@@ -43,7 +43,7 @@ def command(
     A profile.pop stands for its folder. With several FOLDERS, also print the address that compares the first
     two; with several .pvti, those of one timeline for all and of the comparison of the first two. An address such as
     s3://bucket/runs/one is fetched first and forgotten at the end."""
-    from webapp.serve import ServeError, serve
+    from webapp.shell.serve import ServeError, serve
 
     with ExitStack() as until_the_end:
         paths = [_local(each, until_the_end) for each in folders]

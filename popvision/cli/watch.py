@@ -56,7 +56,7 @@ def command(
     that goes at the end. A run beyond a limit is stopped."""
     from popvision.watch.limits import Limits
     from popvision.watch.session import WatchedProgram
-    from webapp.serve import ServeError, serve
+    from webapp.shell.serve import ServeError, serve
 
     limits = Limits(seconds, memory * _MIB, processes, disk * _MIB)
     watched = WatchedProgram(program, arguments, limits, _engine_options())

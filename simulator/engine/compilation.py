@@ -24,6 +24,7 @@ from simulator.base.options.table import RUNTIME_TABLE
 from simulator.base.overloads import Overloads, Parameter, instance_of, other_than
 from simulator.base.target import TargetType
 from simulator.base.wrong_arguments import refuses_wrong_arguments
+from simulator.building.graph import Graph
 from simulator.compiler.compile import PHASES, compile_graph
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import all_programs
@@ -38,7 +39,6 @@ from simulator.graph.debug_context import Context, as_context
 from simulator.graph.preallocations import Preallocations
 from simulator.graph.program import PrintTensor, Program
 from simulator.graph.store import GraphStore
-from simulator.programming.graph import Graph
 from simulator.runtime.values.numeric_plan import NumericPlan
 
 _channel = pvti.channel("Poplar Compiler")

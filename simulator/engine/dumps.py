@@ -11,10 +11,10 @@ from popvision.formats.profile.model import CATEGORIES, Compilation
 from simulator.base.errors import poplar_error
 from simulator.base.options.compile import CompileSettings
 from simulator.base.wrong_arguments import refuses_wrong_arguments
+from simulator.building.graph import Graph
 from simulator.compiler.compile import compile_graph
 from simulator.compiler.ir.program_table import ProgramTable
 from simulator.graph.program import Program
-from simulator.programming.graph import Graph
 
 #: Columns of debug.loweredVarDumpFile. Published programs name the option, but nothing says what its file looks like.
 LOWERED_COLUMNS = ("tile", "address", "bytes", "category", "name", "always_live")

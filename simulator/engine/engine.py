@@ -20,6 +20,7 @@ from simulator.base.quarter import QuarterMetadata
 from simulator.base.target import TargetType
 from simulator.base.text_output import checked_stream
 from simulator.base.wrong_arguments import checks_arguments, methods_refuse_wrong_arguments
+from simulator.building.graph import Graph
 from simulator.engine.buffer_arguments import buffer_argument, callback_arguments
 from simulator.engine.compilation import ProgressFunc, compile_for_engine
 from simulator.engine.devices.device import Device
@@ -30,10 +31,9 @@ from simulator.engine.prepared_device import PreparedDevice, check_attached
 from simulator.engine.progress import say
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
-from simulator.programming.graph import Graph
+from simulator.runtime.checks.error_locations import error_locations
 from simulator.runtime.engine_core import EngineCore
 from simulator.runtime.recording.report_folder import ReportFolder
-from simulator.runtime.watching.error_locations import error_locations
 
 if TYPE_CHECKING:
     from popvision.pva import Report

@@ -23,7 +23,7 @@ from simulator.base.errors import graph_memory_allocation_error, poplar_error
 from simulator.compiler.cost.estimate import vertex_cycles
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.fitting import LEAST, Fitting, find_fitting, missing_memory, open_report
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.lowering.lowered import Entry, Lowered, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule
 from simulator.frontends.lowering.programs import ModuleLowering

@@ -99,6 +99,16 @@ from simulator.base.types import (
 )
 from simulator.base.version import packageHash, versionString
 from simulator.base.vertex_layouts import VectorLayout, VectorListLayout, layout
+from simulator.building.cycle_count import cycleCount, cycleStamp
+from simulator.building.floating_point import (
+    FloatingPointBehaviour,
+    getAndModifyFloatingPointBehaviour,
+    setFloatingPointBehaviour,
+    setStochasticRounding,
+)
+from simulator.building.graph import Graph
+from simulator.building.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
+from simulator.building.order import TensorRearranger
 from simulator.engine.devices.device import Device
 from simulator.engine.devices.device_manager import DeviceManager
 from simulator.engine.devices.ipu_model import IPUModel, RelativeSyncDelayType
@@ -119,16 +129,6 @@ from simulator.graph.objects import (
 from simulator.graph.preallocations import Preallocations
 from simulator.graph.tensor import Tensor, append, concat
 from simulator.poplar import program
-from simulator.programming.cycle_count import cycleCount, cycleStamp
-from simulator.programming.floating_point import (
-    FloatingPointBehaviour,
-    getAndModifyFloatingPointBehaviour,
-    setFloatingPointBehaviour,
-    setStochasticRounding,
-)
-from simulator.programming.graph import Graph
-from simulator.programming.metadata_tensors import createConstantMetadataTensor, createVariableMetadataTensor
-from simulator.programming.order import TensorRearranger
 from simulator.runtime.host.resumable_callback import ResumableStreamCallback
 from simulator.runtime.host.stream_callback import (
     HostCallback,

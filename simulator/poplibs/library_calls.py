@@ -8,10 +8,10 @@ from typing import Any
 
 from simulator.base import overloads
 from simulator.base.errors import poplar_error
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 #: the debug layer of all libraries, as libpva's OperationAnalysis expects it
 LAYER = "poplibs"

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import Int64Array
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges, VertexType
 from simulator.poplibs.pieces import Runs, aligned_runs, rows_edges, vector_edges
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain
 
 
 @dataclass(frozen=True)

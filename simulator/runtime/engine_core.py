@@ -27,6 +27,9 @@ from simulator.codelets.printing import running as running_vertex
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.machine import Machine
 from simulator.runtime.address_accurate.plan import AddressPlan
+from simulator.runtime.checks.planted_errors import PlantedErrors
+from simulator.runtime.checks.sync_deadline import SyncDeadline
+from simulator.runtime.checks.watchers import watchers_of
 from simulator.runtime.clock.data_dependent_time import STAMP, as_choice
 from simulator.runtime.clock.device_clock import NOT_BUFFERED, Buffering, DeviceClock
 from simulator.runtime.clock.host_response import HostResponse
@@ -41,9 +44,6 @@ from simulator.runtime.values.arena import Place
 from simulator.runtime.values.host_side import Action, RunEndedError, RunStoppedError
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.values.vertex_threads import VertexThreads
-from simulator.runtime.watching.planted_errors import PlantedErrors
-from simulator.runtime.watching.sync_deadline import SyncDeadline
-from simulator.runtime.watching.watchers import watchers_of
 
 _channel = pvti.channel("Poplar Runtime")
 

@@ -15,7 +15,7 @@ from tests.browser.frame import PATIENCE, until_quiet
 from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer
 from tests.pvti import traced
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.shell_pages import Viewer
 from tests.browser.test_accessibility import settle
-from webapp.selection import SHARED_KEYS
-from webapp.views import views_of
+from webapp.base.selection import SHARED_KEYS
+from webapp.base.views import views_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe_pages import violations
 from tests.browser.shell_pages import Viewer
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

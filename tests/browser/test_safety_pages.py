@@ -19,7 +19,7 @@ from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import Viewer, sql
 from tests.browser.visit_pages import serve
 from tests.reports import i8, tiny_compilation, tiny_run, write_tiny
-from webapp.access import Access
+from webapp.base.access import Access
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

@@ -23,13 +23,13 @@ from playwright.sync_api import Page, sync_playwright
 from waitress import create_server
 
 from tests.browser.frame import PATIENCE, until_quiet
-from webapp.access import Access
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.security import HostPolicy
-from webapp.serve import bind
-from webapp.uploads import Uploads
-from webapp.views import views_of
+from webapp.base.access import Access
+from webapp.base.library import Library
+from webapp.base.views import views_of
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy
+from webapp.shell.serve import bind
+from webapp.shell.uploads import Uploads
 
 CHROMIUM = "/usr/bin/chromium"
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1

@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 from popvision.analysis.report.source import ReportSource
 from popvision.package_data import package_folder
 from tests.waiting import wait_until
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 NAMES = ("matmul_chain", "matmul_chain_hardware", "out_of_memory")
 

@@ -11,8 +11,8 @@ from popvision.analysis.summary.report_list import NOT_READ, ReportPath, describ
 from popvision.analysis.trace.joint import join_traces
 from popvision.analysis.trace.source import TraceSource
 from tests.cli.called import popvision
-from webapp import pages
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell import pages
 
 SPAN = {"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 10, "name": "a"}
 LOST_END = {"ph": "E", "pid": 1, "tid": 1, "ts": 5, "name": "z"}

@@ -11,12 +11,12 @@ from graphs import Bench, model
 
 from benchmarks.validation import codelets
 from benchmarks.validation.explanations import EXPLAINED
+from simulator.building.estimates import elements_of
 from simulator.codelets.compiled import counted_costs
 from simulator.codelets.compiled.assembly import instrumented
 from simulator.codelets.compiled.tile_operations import operations
 from simulator.codelets.count_run import ENTRY
 from simulator.poplar import FLOAT, HALF, INT, UNSIGNED_INT, CodeletFileType, Graph
-from simulator.programming.estimates import elements_of
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="blocks are counted on x86-64 only")
 

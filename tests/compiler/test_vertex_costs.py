@@ -14,7 +14,7 @@ from simulator.engine.devices.device import Device
 from simulator.poplar import FLOAT, HALF, UNSIGNED_SHORT, Engine, Graph
 from simulator.poplar.program import Execute, Sequence
 from simulator.poplibs import popops
-from simulator.poplibs.poplin.building.partial_vertices import convolve_vertex
+from simulator.poplibs.poplin.partials.partial_vertices import convolve_vertex
 from simulator.poplibs.poplin.planning.methods import Method
 from tests.compiler.tiny_graphs import hardware, model
 

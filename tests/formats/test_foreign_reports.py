@@ -21,7 +21,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.cli import group
 from popvision.formats.errors import AbsentError, FormatError
 from tests.webapp.test_subsets import show
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 #: Ids begin anywhere, types have names, a step runs a program that stands nowhere else, order is any.
 PUBLISHED: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]]]] = {

@@ -14,7 +14,7 @@ import pytest
 from popvision.analysis.trace.source import TraceSource
 from popvision.formats.foreign_traces import importing, kept_imports
 from tests.cli.called import popvision
-from webapp.library import Library
+from webapp.base.library import Library
 
 
 @pytest.fixture

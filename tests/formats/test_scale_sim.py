@@ -12,8 +12,8 @@ from popvision import pva
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.headline import headline
 from popvision.analysis.summary.profile_summary import profile_summary
-from webapp.view import ViewContext
-from webapp.views import views_of
+from webapp.base.view import ViewContext
+from webapp.base.views import views_of
 
 RUN = Path(__file__).resolve().parents[2] / "examples/scale_sim/encoder"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.update_steps import Update, Updated
 from simulator.poplar import FLOAT, Tensor
 from simulator.poplibs import popops

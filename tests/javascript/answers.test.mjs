@@ -48,7 +48,7 @@ test("a link of the menu takes along what all views share", () => {
   assert.equal(viewer.hrefOf(link("/r/report/memory?tiles=5")), "/r/report/memory?tiles=5", "the page itself");
 });
 
-/* An answer of webapp/packed.py: the length of the header, the header, the arrays. */
+/* An answer of webapp/base/packed.py: the length of the header, the header, the arrays. */
 test("typed arrays are views of the answer", async () => {
   const header = {
     n: 2,

@@ -367,7 +367,7 @@ def functions() -> Iterator[tuple[str, Callable[[World], Any], Any]]:
         for name in module.__all__:
             made = getattr(module, name)
             if inspect.isfunction(made) and inspect.unwrap(made).__module__.startswith(
-                ("simulator.graph", "simulator.programming", "simulator.base.types", "simulator.engine")
+                ("simulator.graph", "simulator.building", "simulator.base.types", "simulator.engine")
             ):
                 yield name, lambda w, made=made: made, made
             elif inspect.isclass(made) and issubclass(made, Program) and made is not Program and name not in OURS:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popvision.pva import openReport
+from simulator.building import variables
 from simulator.poplar import (
     CHAR,
     FLOAT,
@@ -27,7 +28,6 @@ from simulator.poplar import (
     type_error,
 )
 from simulator.poplar.program import Copy, Sequence, WriteUndef
-from simulator.programming import variables
 from tests.example_profiles import costly
 from tests.poplar.options.small import model
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base import regions
+from simulator.building.graph import Graph
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges, VertexBlock
 from simulator.poplar.program import (
@@ -26,7 +27,6 @@ from simulator.poplar.program import (
     Switch,
     WriteUndef,
 )
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import kernel
 
 

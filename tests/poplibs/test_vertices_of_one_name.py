@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from simulator.building.estimates import elements_of
 from simulator.poplar import FLOAT, Graph
 from simulator.poplar.program import Sequence
 from simulator.poplibs.poplin import ConvParams, convolution, createInput, createWeights, matMul
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.programming.estimates import elements_of
 from tests.compiler.tiny_graphs import model
 
 

@@ -245,13 +245,13 @@ def test_an_exempted_import_is_refused(tmp_path: Path) -> None:
 
 def test_a_planted_import_of_another_package_is_found(tmp_path: Path) -> None:
     files = {
-        "webapp/app.py": "from popvision.formats import errors\n",
+        "webapp/shell/app.py": "from popvision.formats import errors\n",
         "simulator/graph/store.py": "from popvision.export import cells\nfrom popvision.formats import errors\n",
-        "popvision/cli/view.py": "def command():\n    from webapp.serve import serve\n",
+        "popvision/cli/view.py": "def command():\n    from webapp.shell.serve import serve\n",
         "popvision/cli/run.py": "def command():\n    import simulator\n",
     }
     root = plant(tmp_path, files)
-    assert foreign_imports(root, "webapp") == ["webapp.app, line 1, imports popvision.formats.errors"]
+    assert foreign_imports(root, "webapp") == ["webapp.shell.app, line 1, imports popvision.formats.errors"]
     assert foreign_imports(root, "simulator") == ["simulator.graph.store, line 1, imports popvision.export.cells"]
     assert foreign_imports(root, "popvision") == ["popvision.cli.run, line 2, imports simulator"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from webapp import preferences
+from webapp.base import preferences
 
 
 @contextmanager

@@ -14,10 +14,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.reports import write_tiny
-from webapp.access import Access, is_loopback, own_names
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.security import HostPolicy
+from webapp.base.access import Access, is_loopback, own_names
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy
 
 #: A job in the background of a script inherits that Ctrl-C is ignored; the viewer of these tests does not.
 INTERRUPTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -84,7 +84,7 @@ def test_who_can_reach_an_address(host: str, alone: bool) -> None:
 
 def test_a_viewer_on_all_addresses_prints_the_token(tmp_path: Path) -> None:
     write_tiny(tmp_path / "a")
-    code = f"{INTERRUPTED}from webapp.serve import serve; serve([{str(tmp_path)!r}], host='0.0.0.0', port=0)"
+    code = f"{INTERRUPTED}from webapp.shell.serve import serve; serve([{str(tmp_path)!r}], host='0.0.0.0', port=0)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         lines = [child.stdout.readline(), child.stdout.readline()]

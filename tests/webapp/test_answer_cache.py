@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from flask import Response
 
-from webapp.answer_cache import AnswerCache
+from webapp.base.answer_cache import AnswerCache
 
 
 def maker(made: list[str], text: str) -> Callable[[], Response]:

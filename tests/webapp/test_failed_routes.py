@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 
 def test_a_route_that_raises_answers_one_line_of_text() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from popvision.analysis.report.source import ReportSource
-from webapp.app import create_app
+from webapp.base.library import Library
+from webapp.base.view import ViewContext
 from webapp.graph_analyser.programs.tabs import program_panel
-from webapp.library import Library
-from webapp.view import ViewContext
+from webapp.shell.app import create_app
 
 SAMPLE = Path(__file__).parents[2] / "sample_reports" / "matmul_chain"
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.reports import write_tiny
 from tests.webapp.preferring import preferring
-from webapp import preferences
-from webapp.app import create_app
-from webapp.formats import bytes_text, cycles_phrase, cycles_text, in_units
+from webapp.base import preferences
+from webapp.base.formats import bytes_text, cycles_phrase, cycles_text, in_units
+from webapp.base.library import Library
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
-from webapp.library import Library
+from webapp.shell.app import create_app
 
 SIZES = {
     "binary": {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4},

@@ -16,7 +16,7 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.report_list import find
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
-from webapp.library import Entry, Library, UnknownKeyError
+from webapp.base.library import Entry, Library, UnknownKeyError
 
 
 def own(library: Library) -> list[Entry]:

@@ -16,7 +16,7 @@ from popvision.formats.pvti.writer import TraceWriter
 from tests.analysis.trace.trace_case import make_trace
 from tests.reports import write_tiny
 from tests.samples import SAMPLES
-from webapp.library import Entry, Library
+from webapp.base.library import Entry, Library
 from webapp.picker import page as picker
 from webapp.picker.rows import distinct_folders
 
@@ -89,7 +89,7 @@ def test_a_report_that_comes_while_the_list_is_built_changes_what_was_seen(
 ) -> None:
     write_tiny(tmp_path / "first")
     library = Library([tmp_path], follows=True)
-    monkeypatch.setattr("webapp.library._LOOK_EVERY", 0)
+    monkeypatch.setattr("webapp.base.library._LOOK_EVERY", 0)
     found = library.entries
 
     def entries() -> list[Entry]:

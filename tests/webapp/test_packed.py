@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.packed import pack, packed_response
+from webapp.base.packed import pack, packed_response
 
 ARRAYS = st.lists(
     st.tuples(st.sampled_from(["u1", "<u4", "<i4", "<f8"]), st.lists(st.integers(0, 200), max_size=9)), max_size=4

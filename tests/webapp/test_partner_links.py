@@ -18,14 +18,14 @@ from popvision.formats.profile.writer import ProfileWriter
 from popvision.formats.pvti.finalise import finalise
 from popvision.formats.pvti.writer import TraceWriter
 from tests.reports import tiny_compilation, tiny_run
-from webapp.app import create_app
+from webapp.base.library import Library
+from webapp.base.view import open_context
 from webapp.graph_analyser.execution.details_tab import content as step_details
-from webapp.library import Library
-from webapp.pages import show
 from webapp.picker import page as picker
-from webapp.security import HostPolicy
+from webapp.shell.app import create_app
+from webapp.shell.pages import show
+from webapp.shell.security import HostPolicy
 from webapp.system_analyser.timeline.tabs import tab_content
-from webapp.view import open_context
 
 #: The run of `tiny_run` on the host's clock, and its event in the trace, ns.
 RUN_BEGIN, RUN_END = 1_000_000_000, 1_000_250_000

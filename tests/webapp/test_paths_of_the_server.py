@@ -13,9 +13,9 @@ import pytest
 
 from popvision.formats.pvti.generate import generate_trace
 from tests.samples import SAMPLES
-from webapp import pages
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell import pages
+from webapp.shell.app import create_app
 
 
 def cut(path: Path) -> None:

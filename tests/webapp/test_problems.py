@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popvision.analysis.report.not_recorded import LostError, NotRecordedError
-from webapp.problems import LOST, reason
+from webapp.base.problems import LOST, reason
 
 _ROOT = Path(__file__).parents[2]
 
@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 _HOMES = {
     "Loading …": {"webapp/components/message.py", "webapp/assets/shared/table.js"},
     "No run was recorded": {"popvision/analysis/memory/capacity.py", "webapp/graph_analyser/summary/headline.py"},
-    "the file is damaged. The bar": {"webapp/problems.py"},
+    "the file is damaged. The bar": {"webapp/base/problems.py"},
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.query import (
+from webapp.base.query import (
     MOST,
     number_of,
     numbers_of,

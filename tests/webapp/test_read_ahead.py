@@ -9,11 +9,11 @@ import pytest
 
 from popvision.formats.generate import Size, generate
 from popvision.formats.pvti.generate import generate_trace
-from webapp import read_ahead
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.view import View, ViewContext, open_context
-from webapp.views import all_views
+from webapp.base.library import Library
+from webapp.base.view import View, ViewContext, open_context
+from webapp.base.views import all_views
+from webapp.shell import read_ahead
+from webapp.shell.app import create_app
 
 
 @pytest.fixture(scope="module")

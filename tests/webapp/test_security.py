@@ -8,9 +8,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.reports import write_tiny
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.security import HostPolicy, host_names
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy, host_names
 
 PORT = 8123
 

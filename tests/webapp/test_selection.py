@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.selection import Selection, format_tiles, parse_tiles
+from webapp.base.selection import Selection, format_tiles, parse_tiles
 
 numbers = st.none() | st.integers(0, 2**63 - 1)
 names = st.text(min_size=1, max_size=12).filter(

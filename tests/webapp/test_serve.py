@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.reports import write_tiny
-from webapp.serve import ServeError, bind, has_display, serve
+from webapp.shell.serve import ServeError, bind, has_display, serve
 
 #: A job in the background of a script inherits that Ctrl-C is ignored; the viewer of these tests does not.
 INTERRUPTED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -56,7 +56,7 @@ def test_a_display_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_address_is_printed_last_and_answers(tmp_path: Path) -> None:
     write_tiny(tmp_path / "a")
-    code = f"{INTERRUPTED}from webapp.serve import serve; serve([{str(tmp_path)!r}], port=0)"
+    code = f"{INTERRUPTED}from webapp.shell.serve import serve; serve([{str(tmp_path)!r}], port=0)"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from popvision.package_data import package_folder
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 HEADER = {"X-Popvision": "sql"}
 

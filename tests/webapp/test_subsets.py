@@ -14,11 +14,11 @@ from popvision.analysis.report.source import ReportSource
 from popvision.formats.errors import FormatError
 from popvision.formats.profile.schema import TABLES
 from tests.reports import write_tiny
+from webapp.base.problems import LOST
+from webapp.base.view import View, ViewContext
+from webapp.base.views import views_of
 from webapp.documents.export import DOCUMENTS, export_document
 from webapp.graph_analyser.summary import page
-from webapp.problems import LOST
-from webapp.view import View, ViewContext
-from webapp.views import views_of
 
 
 @pytest.mark.parametrize("foreign", [False, True], ids=["damaged", "foreign"])

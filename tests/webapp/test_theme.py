@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from popvision.analysis.programs.program_tree import PROGRAM_TYPES
-from webapp.theme import (
+from webapp.base.theme import (
     STEP_FAMILY,
     THEMES,
     TOKENS_FILE,

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from webapp.arrays import UInt8Array
+from webapp.base.arrays import UInt8Array
 from webapp.documents.pictures import dithered, png
 
 

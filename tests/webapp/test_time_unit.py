@@ -8,12 +8,12 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.summary.report_list import describe, find
 from tests.samples import SAMPLES, program_ending
 from tests.webapp.preferring import preferring
-from webapp.formats import cycles_text
+from webapp.base.formats import cycles_text
+from webapp.base.view import ViewContext
 from webapp.graph_analyser.execution.aggregation_tab import vertex_columns
 from webapp.graph_analyser.execution.workers_tab import content, tile_columns
 from webapp.graph_analyser.execution.workers_tab import vertex_columns as lane_columns
 from webapp.picker.rows import total_cycles
-from webapp.view import ViewContext
 
 SAMPLE = SAMPLES / "train_mlp"
 

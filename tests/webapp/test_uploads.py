@@ -16,11 +16,11 @@ from flask.testing import FlaskClient
 
 from popvision.analysis.summary.report_list import find
 from tests.reports import write_tiny
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.security import HostPolicy
-from webapp.uploads import RefusedError, Uploads, store
-from webapp.uploads.unpack import Caps, unpack
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy
+from webapp.shell.uploads import RefusedError, Uploads, store
+from webapp.shell.uploads.unpack import Caps, unpack
 
 PORT = 8124
 HEADERS = {"Host": f"localhost:{PORT}", "X-Popvision": "upload", "Origin": f"http://localhost:{PORT}"}

@@ -19,7 +19,7 @@ interface Jump {
   view: string | null;
   patch: (id: number) => Patch;
 }
-/** A report of the open folders (webapp/shell_routes.py). */
+/** A report of the open folders (webapp/shell/shell_routes.py). */
 interface ListedReport {
   key: string;
   kind: "report" | "trace";

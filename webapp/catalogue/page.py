@@ -13,12 +13,12 @@ from pathlib import Path
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from webapp.compare_bar import compare_bar
+from webapp.base.library import Library
 from webapp.components import help_text, view_shortcuts
 from webapp.components.attributes import attributes
+from webapp.components.compare_bar import compare_bar
 from webapp.components.icon import icon
 from webapp.help.link import help_link
-from webapp.library import Library
 
 #: The page that each of the two leads to.
 _OTHER = {"Catalogue": ("What if", "/what-if"), "What if": ("Catalogue", "/catalogue")}

@@ -26,13 +26,13 @@ from popvision.analysis.report.not_recorded import FormatError
 from popvision.catalogue.scatter import fits, number_columns, positions, scatter, series_of
 from popvision.catalogue.selection import select_page
 from popvision.export.cells import safe_frame
+from webapp.base.query import number_of
 from webapp.catalogue.folders import CatalogueFolders
-from webapp.query import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Rows of one page of the table.
 PAGE = 100

@@ -12,11 +12,11 @@ import json
 from dash import html
 from dash.development.base_component import Component
 
+from webapp.base.library import Library
 from webapp.catalogue.page import folder_choice, no_folder
 from webapp.components import help_text, view_shortcuts
 from webapp.components.attributes import attributes
 from webapp.components.download_link import download_link
-from webapp.library import Library
 
 #: A sweep that answers the question.
 _SWEEP = """program = "your_program.py"

@@ -24,7 +24,7 @@ from webapp.catalogue.routes import add_route, column_of, file_of, json_of, keys
 if TYPE_CHECKING:
     import pandas as pd
 
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 
 def register(server: Flask, library: Library, folders: CatalogueFolders) -> None:

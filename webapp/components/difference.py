@@ -19,9 +19,9 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.difference import relative, signed
+from webapp.base.formats import bytes_text, cycles_text, percent_text, seconds_text
 from webapp.components.difference_key import MINUS
 from webapp.components.table import Column
-from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,7 +7,7 @@ from typing import Any
 from dash import dcc
 from dash.development.base_component import Component
 
-from webapp.theme import figure_template
+from webapp.base.theme import figure_template
 
 _CONFIG = {
     "displaylogo": False,

@@ -18,7 +18,10 @@ from flask import Response, request
 
 from popvision.analysis.report.figure import Table
 from popvision.export.cells import safe_frame
-from webapp.comparison import targets_of
+from webapp.base.comparison import targets_of
+from webapp.base.data_routes import answered
+from webapp.base.selection import Selection
+from webapp.base.view import page_key
 from webapp.components.download_link import table_links
 from webapp.components.figure_columns import figure_frame
 from webapp.components.table import (
@@ -30,16 +33,13 @@ from webapp.components.table import (
     framed_grid,
     grid_options,
 )
-from webapp.data_routes import answered
-from webapp.selection import Selection
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from popvision.analysis.report.source import ReportSource
     from popvision.kept import Kept
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Rows of a report or trace for a query; a pair also has the report compared with, None without one.
 FrameOf = Callable[[Any, Mapping[str, str]], "DataFrame | Table"]

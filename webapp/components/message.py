@@ -13,9 +13,9 @@ from dash.development.base_component import Component
 
 from popvision.analysis.memory.capacity import MemoryExcess
 from popvision.analysis.report.nouns import with_noun
+from webapp.base.formats import bytes_text
+from webapp.base.problems import reason
 from webapp.components.attributes import attributes
-from webapp.formats import bytes_text
-from webapp.problems import reason
 
 #: What is shown of a damaged report.
 CHECKED_PART = "Only data with correct checksums is shown."

@@ -19,18 +19,18 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html,
 from dash.development.base_component import Component
 
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
+from webapp.base.library import UnknownKeyError
+from webapp.base.problems import reason
+from webapp.base.view import ViewContext, open_context, page_key
 from webapp.components.frozen import frozen, lasting_in, managed_by
 from webapp.components.message import unavailable
 from webapp.components.renewed import renewed_parts
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.split import split
 from webapp.components.tabs import Tab, tabs
-from webapp.library import UnknownKeyError
-from webapp.problems import reason
-from webapp.view import ViewContext, open_context, page_key
 
 if TYPE_CHECKING:
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Content of a tab, by page and value of the tab. NotRecordedError, ValueError and FormatError become a hint.
 TabContent = Callable[[ViewContext, str], Any]

@@ -11,12 +11,12 @@ from popvision.analysis.execution.timeline import run_bars
 from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.analysis.summary.engine_runs import match_engine_runs
 from popvision.analysis.trace.joint import JointTrace
+from webapp.base.joint_key import trace_keys
 from webapp.components.attributes import attributes
-from webapp.joint_key import trace_keys
 
 if TYPE_CHECKING:
-    from webapp.library import Entry, Library
-    from webapp.view import ViewContext
+    from webapp.base.library import Entry, Library
+    from webapp.base.view import ViewContext
 
 
 def partner_links(library: Library, entry: Entry) -> list[Component]:

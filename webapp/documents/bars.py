@@ -14,12 +14,12 @@ import numpy as np
 from popvision.analysis.execution.flame import GROUP, RUN, STREAM_COPY, Level, flame
 from popvision.analysis.execution.timeline import TYPE_NAMES
 from popvision.analysis.report.source import ReportSource
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.formats import percent_text
+from webapp.base.theme import step_style, tokens
 from webapp.documents.charts import PICTURE_LEFT, WIDTH, round_positions
 from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
-from webapp.formats import percent_text
-from webapp.theme import step_style, tokens
 
 #: Bars of a flame graph with a name; others are drawn as those narrower than a pixel.
 MOST_BARS = 6_000

@@ -9,9 +9,9 @@ from html import escape
 import numpy as np
 
 from popvision.analysis.report.decimate import min_max_positions
-from webapp.arrays import AnyArray
+from webapp.base.arrays import AnyArray
+from webapp.base.formats import bytes_text, integer_text
 from webapp.documents.document import Curves, Picture
-from webapp.formats import bytes_text, integer_text
 
 Place = Callable[[float], float]
 

@@ -19,16 +19,16 @@ from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.export.diff_rows import difference_text, value_text
-from webapp.arrays import Float64Array, Int64Array
+from webapp.base.arrays import Float64Array, Int64Array
+from webapp.base.formats import in_units
+from webapp.base.view import ViewContext
 from webapp.documents.bars import difference_bars
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Field, Note, Table
 from webapp.documents.pictures import matrix_scale
 from webapp.documents.program_views import exchange_blocks, exchange_matrix, exchange_shown
-from webapp.formats import in_units
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
 from webapp.graph_analyser.memory.state import memory_state
-from webapp.view import ViewContext
 
 #: Parts of each waterfall's table, and of its picture; the last one adds up the others.
 MOST_PARTS, MOST_BARS = 20, 8

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.arrays import AnyArray
+from webapp.base.arrays import AnyArray
 from webapp.components.message import CHECKED_PART
 
 #: Kinds of columns with names from the report, which `--confidential` replaces (confidential.py).

@@ -11,16 +11,16 @@ from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.target import describe_target
 from popvision.analysis.trace.columns import HostTrace
+from webapp.base.selection import SHARED_KEYS, Selection
+from webapp.base.view import ViewContext
+from webapp.base.views import find_view
 from webapp.documents import memory_views, operation_views, overview_views, program_views, source_views
 from webapp.documents.comparison_views import compared_blocks
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Document, Note
 from webapp.documents.page import write_page
 from webapp.documents.trace_views import difference_document, timeline_blocks, trace_provenance
-from webapp.selection import SHARED_KEYS, Selection
 from webapp.system_analyser.timeline.device_rows import drawn_devices
-from webapp.view import ViewContext
-from webapp.views import find_view
 
 #: The blocks of the document of each view.
 DOCUMENTS: dict[str, Callable[[ViewContext, Names], list[Block]]] = {

@@ -20,15 +20,15 @@ from popvision.analysis.summary.facts import summarise
 from popvision.analysis.summary.headline import headline
 from popvision.questions.entire_report import options
 from popvision.questions.execution import runs
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
+from webapp.base.view import ViewContext
 from webapp.components.figure_columns import KINDS
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Curves, Drawing, Facts, Field, Note, Table
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.liveness.state import GRAPHS as CURVES
 from webapp.graph_analyser.liveness.state import liveness_state, where_text
 from webapp.graph_analyser.memory.state import GRAPHS, memory_state
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     import pandas as pd

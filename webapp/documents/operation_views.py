@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from popvision.analysis.operations.derived import derived_table
 from popvision.analysis.operations.table import operation_table
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.formats import integer_text, percent_text
+from webapp.base.view import ViewContext
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Note
 from webapp.documents.memory_views import figure_table
-from webapp.formats import integer_text, percent_text
 from webapp.graph_analyser.operations.state import OperationState, chosen_operations
 from webapp.graph_analyser.operations.tables import FIGURES, shown_figures
-from webapp.view import ViewContext
 
 
 def operation_blocks(context: ViewContext, names: Names) -> list[Block]:

@@ -14,12 +14,12 @@ from popvision.analysis.memory.capacity import memory_excess
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.summary.headline import headline
+from webapp.base.formats import bytes_text, cycles_text, in_units, percent_text, seconds_text
+from webapp.base.view import ViewContext
 from webapp.documents.bars import share_bar
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
 from webapp.documents.memory_views import figure_table
-from webapp.formats import bytes_text, cycles_text, in_units, percent_text, seconds_text
-from webapp.view import ViewContext
 
 _MOST_WAITS = 50
 _FINDINGS = [

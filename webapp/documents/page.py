@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from popvision.analysis.execution.raster import CLASSES
+from webapp.base.formats import bytes_text, percent_text
+from webapp.base.theme import tokens
 from webapp.documents.charts import curves_svg, picture_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import NAME_KINDS, Curves, Document, Drawing, Facts, Field, Note, Picture, Table
-from webapp.formats import bytes_text, percent_text
-from webapp.theme import tokens
 
 _HERE = Path(__file__).parent
 _TOKENS = (

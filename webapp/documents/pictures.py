@@ -11,9 +11,9 @@ from popvision.analysis.exchange.matrix import Matrix
 from popvision.analysis.execution.raster import CLASSES, GRAIN, Grid, raster
 from popvision.analysis.execution.timeline import timeline
 from popvision.analysis.report.source import ReportSource
-from webapp.arrays import AnyArray, Int64Array, UInt8Array
+from webapp.base.arrays import AnyArray, Int64Array, UInt8Array
+from webapp.base.theme import sequential_scale, tokens
 from webapp.documents.document import Reading
-from webapp.theme import sequential_scale, tokens
 
 COLUMNS, MOST_ROWS = 1_000, 240
 

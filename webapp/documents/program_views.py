@@ -20,14 +20,14 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Figure
 from popvision.analysis.report.figure import Table as FigureTable
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
+from webapp.base.formats import bytes_text, cycles_text, integer_text, seconds_text
+from webapp.base.view import ViewContext
 from webapp.documents.bars import flame_svg
 from webapp.documents.confidential import Names
 from webapp.documents.document import Axis, Block, Drawing, Facts, Field, Note, Picture, Table
 from webapp.documents.memory_views import MOST_ROWS, figure_table
 from webapp.documents.pictures import bsp_picture, matrix_png, matrix_scale
-from webapp.formats import bytes_text, cycles_text, integer_text, seconds_text
 from webapp.graph_analyser.execution.state import ipus_of, window_of
-from webapp.view import ViewContext
 
 #: IPUs with a picture.
 MOST_PICTURES = 4

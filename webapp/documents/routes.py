@@ -5,9 +5,9 @@ from __future__ import annotations
 from dash import Dash
 from flask import Response, request
 
-from webapp.comparison import target_of_page
+from webapp.base.comparison import target_of_page
+from webapp.base.library import Library
 from webapp.documents.export import ExportError, export_document, export_trace, file_name
-from webapp.library import Library
 from webapp.system_analyser.timeline.device_rows import reports_of_files
 
 _OPTIONS = ("confidential", "html_theme")

@@ -19,13 +19,13 @@ from popvision.analysis.source_code.lines import (
     variables_of_line,
 )
 from popvision.analysis.source_code.text import SourceText, source_text
+from webapp.base.formats import bytes_text, cycles_text, percent_text
+from webapp.base.query import whole_number
+from webapp.base.view import ViewContext
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Facts, Field, Note, Table
 from webapp.documents.memory_views import figure_table, frame_table
-from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.source_code.page import chosen_file
-from webapp.query import whole_number
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,15 +16,15 @@ from popvision.analysis.execution.raster import CLASSES, GRAIN, LEVELS, Grid
 from popvision.analysis.execution.timeline import TYPE_NAMES
 from popvision.analysis.trace.columns import HostTrace, Lane
 from popvision.analysis.trace.drawing import blocks_in, instants_in, samples_in
-from webapp.arrays import AnyArray
+from webapp.base.arrays import AnyArray
+from webapp.base.formats import seconds_text
+from webapp.base.theme import STEP_FAMILY, tokens
 from webapp.documents.confidential import Names
 from webapp.documents.page import safe_text
-from webapp.formats import seconds_text
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
 from webapp.system_analyser.timeline.difference_flame import DifferenceBlock
 from webapp.system_analyser.timeline.measured import length_text
-from webapp.theme import STEP_FAMILY, tokens
 
 WIDTH, LEFT, RIGHT, ROW = 1100, 170, 10, 16
 _HEAD, _GRAPH = 24, 90

@@ -12,6 +12,7 @@ from popvision.analysis.trace.difference import difference_frame, trace_differen
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.kernels import KERNEL_QUESTIONS, has_kernels
 from popvision.analysis.trace.statistics import label_statistics
+from webapp.base.formats import integer_text
 from webapp.documents.confidential import Names
 from webapp.documents.document import Block, Drawing, Facts, Field, Note, Table
 from webapp.documents.memory_views import frame_table
@@ -25,7 +26,6 @@ from webapp.documents.trace_drawing import (
     graph_svg,
     legend_svg,
 )
-from webapp.formats import integer_text
 from webapp.system_analyser.timeline.device_rows import DrawnDevice
 from webapp.system_analyser.timeline.difference_flame import difference_blocks, legend
 from webapp.system_analyser.timeline.kernels_tab import HEADINGS, kernel_column

@@ -8,13 +8,13 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.summary.report_list import READABLE_TRACES
-from webapp.compare_bar import compare_bar, recent_lists
+from webapp.base.library import Entry, Library
 from webapp.components.attributes import attributes
+from webapp.components.compare_bar import compare_bar, recent_lists
 from webapp.components.icon import icon
 from webapp.components.shortcuts import view_shortcuts
 from webapp.components.toolbar import help_text, search_box, select, toolbar
 from webapp.help.link import help_link
-from webapp.library import Entry, Library
 from webapp.picker.rows import section
 from webapp.picker.thumbnails import thumbnails
 

@@ -18,13 +18,13 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.summary.report_list import Card
-from webapp.compare_bar import tick
+from webapp.base.formats import bytes_text, cycles_text, percent_text, seconds_text
+from webapp.base.library import Entry, Library
+from webapp.base.views import views_of
 from webapp.components.attributes import attributes
+from webapp.components.compare_bar import tick
 from webapp.components.partner_links import partner_links
 from webapp.components.row_export import export_buttons, exported_box, row_values
-from webapp.formats import bytes_text, cycles_text, percent_text, seconds_text
-from webapp.library import Entry, Library
-from webapp.views import views_of
 
 _STATES = {
     "complete": "",

@@ -18,11 +18,11 @@ from flask import Flask, Response, abort, request
 from popvision.analysis.compare.what_changed import waterfalls
 from popvision.analysis.memory.usage import breakdown
 from popvision.analysis.report.source import ReportSource
+from webapp.base.library import Entry, Library
+from webapp.base.theme import THEMES, tokens
 from webapp.components.attributes import attributes
 from webapp.documents.pictures import bsp_picture
 from webapp.graph_analyser.plots.category_colours import part_colour
-from webapp.library import Entry, Library
-from webapp.theme import THEMES, tokens
 
 WIDTH, HEIGHT = 320, 150
 

@@ -12,8 +12,8 @@ from typing import Any
 import orjson
 from flask import Flask, Response, request
 
-from webapp.library import Library
-from webapp.query import number_of
+from webapp.base.library import Library
+from webapp.base.query import number_of
 from webapp.watched.program import WatchedProgram
 
 #: A header that pages of other sites cannot send without a CORS preflight.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
 from simulator.poplibs import popnn, popops, poprand

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, HALF, Tensor
 from simulator.poplibs import poplin, popnn, popops, poprand

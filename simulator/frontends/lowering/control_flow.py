@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.frontends.captured import Body
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import BOOL, INT, Tensor
 from simulator.poplar import program as programs

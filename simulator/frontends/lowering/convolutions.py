@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.frontends.captured import Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, Type

@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Argument, Body, Hook, Operator, Place, Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.index_reads import watch_operands
 from simulator.frontends.lowering.rules import TABLE, Rule

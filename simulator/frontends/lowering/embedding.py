@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import lowers
 from simulator.frontends.lowering.shaping.indexing import rows_at, write_rows

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from simulator.frontends.captured import Operator, Program, Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.elementwise.expressions import Operand
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor

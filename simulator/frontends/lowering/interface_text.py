@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from simulator.base.errors import file_load_error
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.lowering.lowered import (
     Interface,
     Observed,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.lowered import Settings
 from simulator.poplar import FLOAT, HALF, Tensor
 from simulator.poplar import program as programs

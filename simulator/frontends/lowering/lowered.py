@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.poplar import Graph
 from simulator.poplar.program import Program
 from simulator.poplibs.gcl import CommGroup

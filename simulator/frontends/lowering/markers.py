@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simulator.frontends.captured import Body
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor
 from simulator.poplar.program import FloatFormat, PrintTensor, PrintTensorFmt

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.reducing.reductions import reduced
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import FLOAT, HALF, Tensor

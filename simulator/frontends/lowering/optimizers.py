@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.loss_scaling import RATE
 from simulator.frontends.lowering.update_steps import Update, Updated
 from simulator.frontends.optimizer import Optimizer, Rule

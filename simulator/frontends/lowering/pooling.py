@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simulator.arrays import Float32Array, Int64Array
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.products import matrix_product
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, concat

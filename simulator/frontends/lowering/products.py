@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.frontends.captured import Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.reducing.reductions import summed_to

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from simulator.base.errors import poplar_error
 from simulator.frontends.captured import Input, Operator, Program, Value, Weight, values_with_gradient
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.differentiation import Tape
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.in_place import with_updates_in_place

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.elementwise.creation import filled
 from simulator.frontends.lowering.rules import lowers

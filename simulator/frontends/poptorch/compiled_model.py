@@ -19,7 +19,7 @@ from simulator.base.errors import poplar_error
 from simulator.engine.options import resolve
 from simulator.frontends.capture.modules import CapturedModule, capture
 from simulator.frontends.fitting import memory_error_text
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Observed, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule

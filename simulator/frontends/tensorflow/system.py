@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from popvision import pvti
 from simulator.arrays import AnyArray
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.lowering.interface_text import from_json, to_json
 from simulator.frontends.lowering.lowered import Interface, Lowered, Outputs
 from simulator.frontends.lowering.shards import ipus_of

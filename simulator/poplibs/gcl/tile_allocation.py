@@ -12,8 +12,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.wrong_arguments import checks_arguments
+from simulator.building.graph import Graph
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 #: Tiles that are allocated together, because two tiles share a bus.
 _PAIR = 2

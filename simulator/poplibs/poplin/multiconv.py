@@ -15,17 +15,17 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from simulator.base.errors import invalid_option
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, operation
-from simulator.poplibs.poplin.building.side_by_side import side_by_side
 from simulator.poplibs.poplin.convolutions import convolution as one
 from simulator.poplibs.poplin.convolutions.params import ConvParams
+from simulator.poplibs.poplin.partials.side_by_side import side_by_side
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None
 Cache = PlanningCache | None

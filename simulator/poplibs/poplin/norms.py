@@ -9,6 +9,7 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error, poplar_error, type_error
 from simulator.base.types import FLOAT, HALF, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -16,7 +17,6 @@ from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, Parameter, match, operation
 from simulator.poplibs.poplin.std_deviation import inverse_std_deviation
 from simulator.poplibs.poputil import clone_mapped
-from simulator.programming.graph import Graph
 
 #: exponent of the part of 1 / count that scales gradients before the sum, so that halves do not overflow (as PopLibs)
 _SCALE_SPLIT = 0.75

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.codelets.run import store
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -22,7 +23,6 @@ from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
@@ -14,7 +15,6 @@ from simulator.poplibs import popops
 from simulator.poplibs.library_calls import Form, Parameter, match, operation
 from simulator.poplibs.poplin import norms
 from simulator.poplibs.popnn.gn import GRADIENTS, PARAM_GRADIENTS, update_parameters
-from simulator.programming.graph import Graph
 
 Pair = tuple[Tensor, Tensor]
 

@@ -16,6 +16,7 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
 from simulator.graph.tensor import Tensor, concat, taken
@@ -29,7 +30,6 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 ESTIMATORS = "PopLibs' public cycle estimators of popnn"

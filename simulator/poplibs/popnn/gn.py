@@ -11,13 +11,13 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error, invalid_option
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import Parameter, match, operation
 from simulator.poplibs.poplin import norms
-from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None
 Pair = tuple[Tensor, Tensor]

@@ -14,6 +14,7 @@ one batch, and no attention (AUGRU). The option inferenceOnly is false unless gi
 
 from __future__ import annotations
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -39,7 +40,6 @@ from simulator.poplibs.popnn.recurrent import (
     shift_sequence,
     unflatten_units,
 )
-from simulator.programming.graph import Graph
 
 
 def createInput(

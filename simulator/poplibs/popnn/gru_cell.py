@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -20,7 +21,6 @@ from simulator.poplibs.popnn.nonlinearity import (
 )
 from simulator.poplibs.popnn.recurrent import RecurrentOptions, RecurrentProducts, check_sizes, flatten_units
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 class BasicGruCellUnit(Enum):

@@ -4,11 +4,11 @@ many groups as channels."""
 from __future__ import annotations
 
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.popnn import gn
-from simulator.programming.graph import Graph
 
 
 def instanceNormStatistics(

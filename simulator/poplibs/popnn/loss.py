@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.base.errors import graph_connection_error, poplar_error, type_error
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -21,7 +22,6 @@ from simulator.poplibs.popnn.loss_vertices import SCALES, accuracy_vertex, loss_
 from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.poputil import clone_mapped, mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 
 class LossType(Enum):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -42,7 +43,6 @@ from simulator.poplibs.popnn.recurrent import (
     unflatten_units,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 def createInput(

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from simulator.base.errors import graph_connection_error, poplar_error, type_error
 from simulator.base.types import FLOAT, HALF
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -23,7 +24,6 @@ from simulator.poplibs.popnn import softmax_steps
 from simulator.poplibs.popnn.nonlinearity_vertices import forward_vertex, gradient_vertex
 from simulator.poplibs.poputil import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 
 class NonLinearityType(Enum):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poplin import norms
-from simulator.programming.graph import Graph
 
 
 def createNormGamma(graph: Graph, acts: Tensor, debugContext: Context = "") -> Tensor:

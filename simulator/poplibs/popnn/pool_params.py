@@ -17,6 +17,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base.errors import poplar_error
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.machine.cycles.pooling import Kind, pooling
 from simulator.machine.cycles.rounding import passing_cycles, vector_width, whole
 from simulator.machine.cycles.worklist import ListedWork, Worklists, deal
@@ -27,7 +28,6 @@ from simulator.poplibs.poplin.planning.methods import Method, groups_of
 from simulator.poplibs.poplin.planning.objective import ONCE_TERMS, PASS_TERMS, Columns
 from simulator.poplibs.poplin.planning.plan import Plan, plan_of_candidate
 from simulator.poplibs.poplin.planning.splits import enumerate_splits
-from simulator.programming.graph import Graph
 
 
 class PoolingType(Enum):

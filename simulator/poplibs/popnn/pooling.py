@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.base.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.base.types import FLOAT, HALF
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Program, Sequence
@@ -21,11 +22,11 @@ from simulator.machine.cycles.pooling import Kind
 from simulator.machine.cycles.rounding import vector_width
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, NUMBER, Parameter, match, operation
-from simulator.poplibs.poplin.building import rearrange
-from simulator.poplibs.poplin.building.convolve import partials_variable
 from simulator.poplibs.poplin.convolutions import build, sliding_convolve
 from simulator.poplibs.poplin.convolutions.sliding_shares import SlidingShares, geometry, sliding_shares
 from simulator.poplibs.poplin.convolutions.work_items import WorkItems, strides, work_items
+from simulator.poplibs.poplin.partials import rearrange
+from simulator.poplibs.poplin.partials.convolve import partials_variable
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams, Dtype
 from simulator.poplibs.poplin.planning.plan import Plan
 from simulator.poplibs.popnn.pool_params import PoolingType as PoolingType
@@ -40,7 +41,6 @@ from simulator.poplibs.popnn.pool_params import plan_pooling
 from simulator.poplibs.popnn.pooling_vertices import FIELDS, pooling_vertex
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 #: sizes of channel groups to look for: those that AMP vertices write and read
 _WIDTHS = (16, 8, 4, 2)

@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.base.errors import invalid_option
 from simulator.base.types import UNSIGNED_INT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Repeat, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -27,7 +28,6 @@ from simulator.poplibs.poplin.products.operands import (
 )
 from simulator.poplibs.popnn.nonlinearity import NonLinearityType
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = Mapping[str, Any] | None
 Cache = PlanningCache | None

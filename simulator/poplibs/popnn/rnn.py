@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simulator.base.types import FLOAT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -34,7 +35,6 @@ from simulator.poplibs.popnn.recurrent import (
     put_step,
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 class RnnGradients(NamedTuple):

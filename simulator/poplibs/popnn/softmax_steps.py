@@ -12,12 +12,12 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import operation
-from simulator.programming.graph import Graph
 
 #: PopLibs' SOFTMAX_SCALING
 SCALING = 16384.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
@@ -87,7 +88,6 @@ from simulator.poplibs.popops.sorting import sortKeyValueInPlace as sortKeyValue
 from simulator.poplibs.popops.sorting import topK as topK
 from simulator.poplibs.popops.sorting import topKKeyValue as topKKeyValue
 from simulator.poplibs.popops.sorting import topKWithPermutation as topKWithPermutation
-from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 

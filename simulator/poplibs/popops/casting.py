@@ -11,6 +11,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.errors import graph_connection_error, graph_object_creation_error
 from simulator.base.types import BOOL, FLOAT, HALF, QUARTER, QUARTER_METADATA, Type
+from simulator.building.graph import Graph
 from simulator.codelets.quarter_fields import numbers, stored
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context
@@ -28,7 +29,6 @@ from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_INT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup
 from simulator.graph.program import Sequence as ProgramSequence
@@ -26,7 +27,6 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.padding import pad
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 #: Elements that stay together: 64 bits of halves.

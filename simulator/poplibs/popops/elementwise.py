@@ -10,6 +10,7 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import BOOL, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -22,7 +23,6 @@ from simulator.poplibs.popops.vertices import Form, elementwise_vertex
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 Operand = Tensor | float | int | bool

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -22,7 +23,6 @@ from simulator.poplibs.placement import Forms, place_elementwise
 from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 Intervals = SequenceOf[tuple[int, int]]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator.base.types import FLOAT, HALF, UNSIGNED_CHAR, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy
 from simulator.graph.program import Sequence as ProgramSequence
@@ -21,7 +22,6 @@ from simulator.poplibs.popops.elementwise import binary
 from simulator.poplibs.popops.filling import zero
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 #: Channels of the image, and of the result.
 _CHANNELS, _PADDED = 3, 4

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program, Repeat, RepeatWhileTrue, Sequence
 from simulator.graph.tensor import Tensor
@@ -20,7 +21,6 @@ from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 CountedLoopBodyType = Callable[[Tensor], Program]

@@ -12,6 +12,7 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -23,7 +24,6 @@ from simulator.poplibs.pieces import aligned_runs, places_of, vector_edges
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 #: the index that stands for no class (popops/EncodingConstants.hpp)

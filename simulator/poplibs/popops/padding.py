@@ -10,10 +10,10 @@ from typing import Any, overload
 
 import numpy as np
 
+from simulator.building.graph import Graph
 from simulator.graph.tensor import Tensor, concat, taken
 from simulator.poplibs.memory_order import broadcast_to
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 class padding:

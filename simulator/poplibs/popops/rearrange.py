@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import FLOAT, HALF, INT, SHORT, UNSIGNED_INT, UNSIGNED_SHORT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Execute, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -22,7 +23,6 @@ from simulator.poplibs.library_calls import operation
 from simulator.poplibs.popops.transposes import add_transposes
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.tensor_structure import GroupingInfo, detectDimGroupings
-from simulator.programming.graph import Graph
 
 _TRANSPOSED = (HALF, FLOAT, UNSIGNED_SHORT, UNSIGNED_INT, SHORT, INT)
 

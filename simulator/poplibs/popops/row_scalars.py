@@ -14,6 +14,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import BOOL, FLOAT, HALF, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Sequence
@@ -33,7 +34,6 @@ from simulator.poplibs.popops.one_hot import MASKED_LABEL_CODE
 from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

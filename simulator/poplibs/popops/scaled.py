@@ -13,6 +13,7 @@ from simulator.arrays import AnyArray
 from simulator.base.errors import graph_connection_error, invalid_option, type_error
 from simulator.base.options.flags import spelled
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -23,7 +24,6 @@ from simulator.poplibs.popops.casting import cast
 from simulator.poplibs.popops.scaled_vertices import ScaledForm, accumulate, combine, scaled_vertex
 from simulator.poplibs.poputil.region_splits import checkAccuracyWhenCast
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 Options = dict[str, str] | None

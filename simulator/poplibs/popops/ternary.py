@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -31,7 +32,6 @@ from simulator.poplibs.popops.vertices import row_lengths, sum_rows
 from simulator.poplibs.poputil.broadcasting import broadcastToMatch
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 _SELECTABLE = ("float", "half", "int", "uint", "bool", "longlong", "ulonglong")

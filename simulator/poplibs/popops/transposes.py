@@ -10,13 +10,13 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_SHORT, Type
+from simulator.building.graph import Graph
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexType
 from simulator.machine.cycles.movement import transpose_2d
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 
 def add_transposes(

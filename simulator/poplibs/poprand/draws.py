@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.types import FLOAT, HALF, INT, Type, numpy_type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Sequence
 from simulator.graph.tensor import Tensor
@@ -23,7 +24,6 @@ from simulator.poplibs.poprand.seeding import check_seed, getHwSeeds, seed_all_t
 from simulator.poplibs.poprand.vertices import Parameters, add_draw
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import clone_mapped
-from simulator.programming.graph import Graph
 
 
 def uniform(

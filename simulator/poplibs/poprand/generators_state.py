@@ -12,9 +12,9 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
-from simulator.programming.graph import Graph
 
 _KEY = "poprand.generators"
 

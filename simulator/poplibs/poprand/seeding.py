@@ -10,6 +10,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -21,7 +22,6 @@ from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.poprand.counter import WORDS, modifier_word
 from simulator.poplibs.poprand.generators_state import device_tiles, generators, rows_of
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import as_array, register
 
 #: the words of one state as one element

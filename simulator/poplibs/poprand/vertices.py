@@ -17,6 +17,7 @@ import numpy as np
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import FLOAT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.codelets.run import store
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
@@ -31,7 +32,6 @@ from simulator.poplibs.poprand.counter import DRAWN, WORDS, random_bits
 from simulator.poplibs.poprand.distributions import attempts, dropped, values
 from simulator.poplibs.poprand.generators_state import generators
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import as_array, register
 
 Parameters = dict[str, float]

@@ -1,5 +1,6 @@
 """poputil: map tensors to tiles, copy them between IPUs, split work, name template vertices."""
 
+from simulator.building.mapping import linear_shares as linear_shares
 from simulator.poplibs.host_trace import trace_calls
 from simulator.poplibs.poputil import graphfn as graphfn
 from simulator.poplibs.poputil.between_ipus import cloneToIpu as cloneToIpu
@@ -38,6 +39,5 @@ from simulator.poplibs.poputil.use_tracking import TensorUseTracker as TensorUse
 from simulator.poplibs.poputil.use_tracking import createBroadcastOperand as createBroadcastOperand
 from simulator.poplibs.poputil.vertex_templates import templateVertex as templateVertex
 from simulator.poplibs.poputil.vertex_templates import templateVertexParams as templateVertexParams
-from simulator.programming.mapping import linear_shares as linear_shares
 
 trace_calls("poputil", globals())

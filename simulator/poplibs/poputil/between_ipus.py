@@ -6,11 +6,11 @@ import numpy as np
 
 from simulator.base import regions
 from simulator.base.types import TensorCloneMethod
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, taken
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 _UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 

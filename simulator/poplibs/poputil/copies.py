@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from simulator.base.types import TensorCloneMethod
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor
-from simulator.programming.graph import Graph
 
 _UNLESS = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from simulator.building.graph import Graph
 from simulator.graph.program import Call, Copy, Program
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 class ArgType(Enum):

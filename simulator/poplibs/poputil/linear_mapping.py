@@ -11,11 +11,11 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base.overloads import Overloads, Parameter, instance_of
 from simulator.base.types import Interval, Type
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain, least_elements, linear_shares
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain, least_elements, linear_shares
 
 #: The 32-bit fraction of the golden ratio: multiples of it spread evenly over any range (Knuth, volume 3, 6.4).
 GOLDEN_RATIO_32 = 2654435769

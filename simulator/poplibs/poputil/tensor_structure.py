@@ -12,10 +12,10 @@ from math import gcd
 from typing import NamedTuple
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 class GroupingInfo(NamedTuple):

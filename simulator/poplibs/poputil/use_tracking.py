@@ -13,12 +13,12 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import Type
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain, linear_shares, map_regions
 from simulator.graph.debug_context import Context
 from simulator.graph.store import GraphStore
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain, linear_shares, map_regions
 
 TileSet = tuple[int, ...]
 

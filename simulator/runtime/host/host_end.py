@@ -17,6 +17,7 @@ from simulator.codelets.printing import CodeletPrints, Workers
 from simulator.compiler.compiled_graph import CompiledGraph
 from simulator.compiler.ir.program_visits import Place
 from simulator.graph.program import PrintTensorFmt, Program
+from simulator.runtime.checks.watch import Action, Watcher, wrap_lowered, wrap_program
 from simulator.runtime.host import host_times
 from simulator.runtime.host.host_buffers import fixed_memory, memory_of
 from simulator.runtime.host.host_functions import HostFunctions
@@ -26,7 +27,6 @@ from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.values.host_side import RunStoppedError
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.values.print_tensor import tensor_text
-from simulator.runtime.watching.watch import Action, Watcher, wrap_lowered, wrap_program
 
 
 class HostEnd:

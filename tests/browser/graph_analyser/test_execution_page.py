@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.execution_pages import IPUS, TILES, Opened, opened, reference, rgb
 from tests.browser.frame import frames
 from tests.browser.shared_viewer import SharedViewer
-from webapp import bar_answer
+from webapp.base import bar_answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.analysis.memory.memory_case import Case, make_case, write_case
 from tests.browser.memory_pages import Opened, opened
 from tests.browser.shared_viewer import SharedViewer
-from webapp.library import Library
+from webapp.base.library import Library
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.frame import until_quiet
 from tests.browser.shell_pages import Viewer
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

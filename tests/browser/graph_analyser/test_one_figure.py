@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.frame import until_quiet
 from tests.browser.shell_pages import Viewer
 from tests.samples import SAMPLES
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("no_problem")]
 

@@ -13,8 +13,8 @@ from tests.browser.noted_problems import noted_problems
 from tests.browser.shared_viewer import SharedViewer
 from tests.browser.shell_pages import write_reports
 from tests.pvti import traced
-from webapp.library import Library
-from webapp.views import all_views
+from webapp.base.library import Library
+from webapp.base.views import all_views
 
 pytestmark = pytest.mark.browser
 

@@ -19,7 +19,7 @@ from tests.browser.frame import open_page, until_quiet
 from tests.browser.noted_problems import noted_problems
 from tests.browser.visit_pages import CHROMIUM, serve
 from tests.frontends.programs.test_pytorch_examples import ROOT, run
-from webapp.views import views_of
+from webapp.base.views import views_of
 
 pytestmark = pytest.mark.browser
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.building.estimates import elements_of
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, graph_connection_error, poplar_error, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
@@ -19,7 +20,6 @@ from simulator.poplibs.poplin.planning.canonical_params import Dtype
 from simulator.poplibs.poplin.planning.convolution_planner import plan_convolution
 from simulator.poplibs.poplin.planning.methods import Method
 from simulator.poplibs.poplin.planning.sliding_work import Box, sliding_cycles
-from simulator.programming.estimates import elements_of
 from tests.poplibs.programs import both_ways, linear, small_graph
 
 

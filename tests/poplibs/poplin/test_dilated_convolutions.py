@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator.building.estimates import elements_of
 from simulator.poplar import FLOAT, HALF, Graph, Tensor
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
@@ -16,7 +17,6 @@ from simulator.poplibs.poplin import ConvParams, InputTransform, OutputTransform
 from simulator.poplibs.poplin.convolutions import plan_lookup
 from simulator.poplibs.poplin.convolutions.params import weight_deltas
 from simulator.poplibs.poplin.planning.convolution_planner import ConvPlan, plan_convolution
-from simulator.programming.estimates import elements_of
 from tests.poplibs.programs import both_ways, small_graph
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator.building.estimates import elements_of
 from simulator.poplar import FLOAT, HALF, Graph, Tensor, invalid_option
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.estimates import elements_of
 from tests.poplibs.programs import both_ways, small_graph
 
 

@@ -11,9 +11,9 @@ from simulator.poplar.program import Copy, Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.library_calls import LAYER
 from simulator.poplibs.poplin import ConvParams, InputTransform
-from simulator.poplibs.poplin.building.rearrange import Rearrangement, transposed_in_blocks
 from simulator.poplibs.poplin.convolutions.build import expanded_acts
 from simulator.poplibs.poplin.convolutions.params import weight_deltas
+from simulator.poplibs.poplin.partials.rearrange import Rearrangement, transposed_in_blocks
 from tests.poplibs.programs import both_ways, linear, small_graph
 
 TILES, CHANNELS, FIELD = 16, 16, 6

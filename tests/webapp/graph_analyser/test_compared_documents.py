@@ -13,8 +13,8 @@ from popvision.analysis.compare.what_changed import waterfalls
 from popvision.analysis.report.source import ReportSource
 from popvision.export.diff_rows import difference_text
 from tests.samples import SAMPLES
+from webapp.base.formats import in_units
 from webapp.documents.export import DOCUMENTS, export_document
-from webapp.formats import in_units
 
 MODEL, HARDWARE = SAMPLES / "matmul_chain", SAMPLES / "matmul_chain_hardware"
 

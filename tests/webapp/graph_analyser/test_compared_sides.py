@@ -15,8 +15,9 @@ from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
 from popvision.analysis.source_code.lines import NOWHERE, line_figures
 from tests.samples import SAMPLES
+from webapp.base.formats import bytes_text
+from webapp.base.view import ViewContext
 from webapp.components.sides import pair_text
-from webapp.formats import bytes_text
 from webapp.graph_analyser.exchange.compared_headline import compared_headline
 from webapp.graph_analyser.liveness.headline import liveness_headline
 from webapp.graph_analyser.liveness.state import liveness_state
@@ -27,7 +28,6 @@ from webapp.graph_analyser.overview import page as overview
 from webapp.graph_analyser.source_code import page as source_code
 from webapp.graph_analyser.sql import page as sql
 from webapp.graph_analyser.summary import page as summary
-from webapp.view import ViewContext
 
 NAMES = ("matmul_chain", "matmul_chain_hardware")
 

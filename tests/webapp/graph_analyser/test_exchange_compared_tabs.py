@@ -16,9 +16,9 @@ from popvision.analysis.exchange.messages import messages_of
 from popvision.analysis.report.source import ReportSource
 from tests.planted import planted
 from tests.samples import SAMPLES, program_ending
+from webapp.base.view import ViewContext
 from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.exchange.tabs import tab_content
-from webapp.view import ViewContext
 
 TABS = ("fan", "ipus", "host", "pairs")
 

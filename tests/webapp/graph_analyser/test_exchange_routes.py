@@ -13,8 +13,8 @@ import pytest
 
 from popvision.formats.generate import Size, generate
 from tests.reports import write_tiny
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 TILES = 512
 

@@ -15,11 +15,11 @@ from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile.model import COMMON, FLUSH, OVERFLOW, STREAM_COPY, TileBlocks
 from popvision.formats.profile.writer import ProfileWriter
 from tests.reports import tiny_compilation, tiny_run, write_tiny
-from webapp.app import create_app
+from webapp.base.library import Library
+from webapp.base.view import ViewContext
 from webapp.graph_analyser.execution.blocks_tab import rows
 from webapp.graph_analyser.execution.tabs import TAB_SET
-from webapp.library import Library
-from webapp.view import ViewContext
+from webapp.shell.app import create_app
 
 
 def blocks(tile: int) -> TileBlocks:

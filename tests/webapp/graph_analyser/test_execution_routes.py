@@ -10,9 +10,9 @@ import pytest
 
 from popvision.formats.generate import Size, generate
 from tests.webapp.graph_analyser.test_exchange_routes import unpack
-from webapp import bar_answer
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base import bar_answer
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 
 @pytest.fixture(scope="module")

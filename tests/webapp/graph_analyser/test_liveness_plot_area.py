@@ -14,11 +14,11 @@ from popvision.analysis.report.source import ReportSource
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import columns, make_case
 from tests.reports import write_tiny
+from webapp.base.view import ViewContext
 from webapp.graph_analyser.liveness.page import layout
 from webapp.graph_analyser.liveness.plot_area import plot_parts
 from webapp.graph_analyser.liveness.state import GRAPHS, TABS, liveness_state
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
-from webapp.view import ViewContext
 
 LACKING: Mapping[str, dict[str, Any]] = {
     "nothing": {},

@@ -16,7 +16,7 @@ from popvision.formats.elf_image import Section, TileImage
 from popvision.formats.profile import ProfileWriter
 from tests.analysis.memory.memory_case import columns, make_case
 from tests.reports import write_tiny
-from webapp.app import create_app
+from webapp.base.library import Library
 from webapp.components.figure_columns import figure_frame
 from webapp.graph_analyser.memory import routes
 from webapp.graph_analyser.memory.peak_tab import peak_rows
@@ -31,8 +31,8 @@ from webapp.graph_analyser.memory.tables import (
     tiles_table,
 )
 from webapp.graph_analyser.memory.tile_map_plot import draw_tile_map
-from webapp.library import Library
-from webapp.security import HostPolicy
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy
 
 PORT = 8123
 

@@ -19,12 +19,12 @@ from popvision.analysis.report.tiles import target_of
 from popvision.cli import group
 from popvision.export.diff_rows import difference_text, value_text
 from tests.samples import SAMPLES
+from webapp.base.view import ViewContext
 from webapp.components.difference import difference_mark, figure_text
 from webapp.documents.comparison_views import MOST_PARTS
 from webapp.documents.export import export_document
 from webapp.graph_analyser.summary.compared_figures import comparison
 from webapp.graph_analyser.summary.waterfalls import MOST_BARS, what_changed
-from webapp.view import ViewContext
 
 PAIRS = {
     "two machines": ("matmul_chain", "matmul_chain_hardware"),

@@ -10,9 +10,9 @@ import pytest
 
 from popvision.analysis.report.source import ReportSource
 from tests.analysis.operations.operation_case import run_operations
-from webapp.app import create_app
+from webapp.base.library import Library
 from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
-from webapp.library import Library
+from webapp.shell.app import create_app
 
 HOSTILE = ["", "1" * 5000, "-1", "NaN", "١", "../x", "</script><script>", "\x00", "9" * 19, "name", "0"]
 NAMES = ("ops_layer", "ops_group", "ops_under", "ops_find", "ops_by", "ops_open", "ops_all", "ipu")

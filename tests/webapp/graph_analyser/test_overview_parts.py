@@ -9,9 +9,9 @@ from typing import Any
 
 from popvision.analysis.report.source import ReportSource
 from tests.samples import SAMPLES
-from webapp.app import create_app
+from webapp.base.library import Library
 from webapp.graph_analyser.overview.page import VIEW
-from webapp.library import Library
+from webapp.shell.app import create_app
 
 _LOADING = json.dumps("Loading …")[1:-1]
 _PARTS = {

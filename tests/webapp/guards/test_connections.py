@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from webapp.guards import connections
-from webapp.guards.connections import server_on
-from webapp.serve import bind
+from webapp.shell.guards import connections
+from webapp.shell.guards.connections import server_on
+from webapp.shell.serve import bind
 
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.reports import write_tiny
-from webapp.app import create_app
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
 
 #: Every name that a route or a table reads a number, a list or a range from.
 NUMBERS = (

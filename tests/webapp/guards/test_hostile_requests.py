@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.samples import SAMPLES
-from webapp.app import create_app
-from webapp.library import Library
-from webapp.security import HostPolicy
-from webapp.uploads import Uploads
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.security import HostPolicy
+from webapp.shell.uploads import Uploads
 
 PORT = 8124
 HEADERS = {"Host": f"localhost:{PORT}", "Origin": f"http://localhost:{PORT}"}

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from popvision.package_data import package_folder
+from webapp.base.library import Library
+from webapp.base.views import all_views
 from webapp.components.static_html import static_html
 from webapp.help.link import CHAPTERS, chapter_address
 from webapp.help.manual import LEADING, Manual, excerpt, manual
 from webapp.help.markdown import components, parsed, slug_of
-from webapp.library import Library
-from webapp.views import all_views
 
 
 def _html(text: str) -> str:
@@ -98,7 +98,7 @@ def test_an_excerpt_is_about_the_words() -> None:
 
 
 def test_routes(tmp_path: Path) -> None:
-    from webapp.app import create_app
+    from webapp.shell.app import create_app
 
     client = create_app(Library([tmp_path])).server.test_client()
     assert b"data-section" in client.get("/data/help/document/glossary").data

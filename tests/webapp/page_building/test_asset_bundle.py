@@ -10,9 +10,9 @@ from urllib.parse import unquote
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.app import create_app
-from webapp.asset_bundle import PLOT_SCRIPT, joined_assets
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.asset_bundle import PLOT_SCRIPT, joined_assets
 
 ASSETS = Path(__file__).parents[3] / "webapp" / "assets"
 

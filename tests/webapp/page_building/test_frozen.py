@@ -11,12 +11,12 @@ import pytest
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from webapp.app import create_app
+from webapp.base.library import Library
+from webapp.base.view import open_context
+from webapp.base.views import views_of
 from webapp.components.frozen import Managed, frozen, managed_by, of_callbacks
 from webapp.components.static_html import element_html, static_html
-from webapp.library import Library
-from webapp.view import open_context
-from webapp.views import views_of
+from webapp.shell.app import create_app
 
 SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 

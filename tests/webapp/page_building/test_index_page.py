@@ -7,9 +7,9 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from webapp.app import create_app
-from webapp.index_page import scripts_ahead
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.shell.app import create_app
+from webapp.shell.index_page import scripts_ahead
 
 
 @pytest.fixture(scope="module")

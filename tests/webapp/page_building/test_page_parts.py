@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from webapp.app import create_app
+from webapp.base.library import Library
+from webapp.base.view import open_context
 from webapp.graph_analyser.exchange.page import TAB_SET
-from webapp.library import Library
-from webapp.view import open_context
+from webapp.shell.app import create_app
 
 SAMPLE = Path(__file__).parents[3] / "sample_reports" / "matmul_chain"
 

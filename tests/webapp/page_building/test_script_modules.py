@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from webapp.asset_bundle import MAIN
-from webapp.script_modules import join_modules, modules_in_order
+from webapp.shell.asset_bundle import MAIN
+from webapp.shell.script_modules import join_modules, modules_in_order
 
 ASSETS = Path(__file__).parents[3] / "webapp" / "assets"
 

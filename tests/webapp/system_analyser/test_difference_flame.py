@@ -11,10 +11,10 @@ import pytest
 from popvision.analysis.trace.difference import trace_difference
 from popvision.analysis.trace.source import TraceSource
 from tests.cli.called import popvision
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.base.view import ViewContext
 from webapp.system_analyser.timeline.difference_flame import difference_blocks
 from webapp.system_analyser.timeline.tabs import tab_content
-from webapp.view import ViewContext
 
 
 def write(path: Path, spans: list[tuple[str, float, float]]) -> Path:

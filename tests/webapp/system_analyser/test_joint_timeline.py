@@ -13,16 +13,16 @@ from plotly.utils import PlotlyJSONEncoder
 
 from popvision.analysis.trace.activity import RUN_LABEL
 from tests.analysis.trace.trace_case import make_trace
-from webapp.app import create_app
+from webapp.base.joint_key import JointKey, joint_key, parse_joint_key, trace_keys
+from webapp.base.library import Library, UnknownKeyError
+from webapp.base.view import ViewContext, open_context
 from webapp.documents.export import export_trace
-from webapp.joint_key import JointKey, joint_key, parse_joint_key, trace_keys
-from webapp.library import Library, UnknownKeyError
-from webapp.pages import show
-from webapp.security import HostPolicy
-from webapp.serve import print_addresses
+from webapp.shell.app import create_app
+from webapp.shell.pages import show
+from webapp.shell.security import HostPolicy
+from webapp.shell.serve import print_addresses
 from webapp.system_analyser.timeline.page import facts
 from webapp.system_analyser.timeline.tabs import tab_content
-from webapp.view import ViewContext, open_context
 
 DAY = 1_100_000_000_000_000_000
 

@@ -14,11 +14,11 @@ from popvision.analysis.trace.kernels import FORMULAS
 from popvision.answers.page import Page
 from tests.analysis.trace.test_kernels import EVENTS, kernel, write
 from tests.cli.called import popvision
+from webapp.base.library import Library
+from webapp.base.view import ViewContext
 from webapp.components.table import MOST_ROWS
-from webapp.library import Library
 from webapp.system_analyser.timeline.kernels_tab import HEADINGS
 from webapp.system_analyser.timeline.tabs import tab_content
-from webapp.view import ViewContext
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.cli.called import popvision
-from webapp.library import Library
+from webapp.base.library import Library
+from webapp.base.view import ViewContext
 from webapp.system_analyser.timeline.page import facts, layout
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content
-from webapp.view import ViewContext
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 NOTE = "Sampled: times are estimates from 3 samples, and calls are not counted."

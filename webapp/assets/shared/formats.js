@@ -1,5 +1,5 @@
 // @ts-check
-/* Numbers as text in the user's units; the same rules as webapp/formats.py.
+/* Numbers as text in the user's units; the same rules as webapp/base/formats.py.
 
      bytesText(n)            "624.0 KiB", "639.0 kB" or "638,976 B"
      cyclesText(n, clock)    "1,234,567", or "928 µs" (clock in Hz; default: the report's)

@@ -1,5 +1,5 @@
 // @ts-check
-/* Answers of the server: packed (webapp/packed.py: a JSON header, then typed arrays that are views of the reply,
+/* Answers of the server: packed (webapp/base/packed.py: a JSON header, then typed arrays that are views of the reply,
    without a copy) or JSON. Both reject with the server's sentence.
 
    fetchPacked(path, query?)   resolves to {header, arrays}; query values that are null are left out

@@ -1,5 +1,5 @@
 // @ts-check
-/* Preferences, kept in cookies so that the server builds pages with them (webapp/preferences.py).
+/* Preferences, kept in cookies so that the server builds pages with them (webapp/base/preferences.py).
 
      preference(name)         "units": binary, si, bytes;  "time": cycles, time;  "reload": ask, always
      setPreference(name, v)   writes it; document receives "popvision:preference" with {name, value}

@@ -1,6 +1,6 @@
 // @ts-check
 /* Notices that the report on the page has grown, was replaced or is gone: asks /data/<key>/state every few
-   seconds while the page is visible (webapp/shell_routes.py). A line offers to reload; with the preference
+   seconds while the page is visible (webapp/shell/shell_routes.py). A line offers to reload; with the preference
    "reload" at "always", or where the viewer follows its folders (popvision view --follow), that happens by itself,
    unless the user types or has a dialog open. The list of reports is then built again when entries come, go or
    change. */

@@ -15,10 +15,10 @@ from popvision.analysis.exchange.messages import fan_outs, messages_of
 from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorded_totals
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from webapp.base.formats import cycles_text, percent_text
 from webapp.components import help_text
 from webapp.components.attributes import attributes
 from webapp.components.sides import ARROW, pair_text
-from webapp.formats import cycles_text, percent_text
 from webapp.graph_analyser.exchange.headline import exchange_figure, figures_of_one, row_of
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from popvision.analysis.exchange.programs import bandwidth, moved_bytes, recorde
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tiles import target_of
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.components import help_text
 from webapp.components.attributes import attributes
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -26,6 +26,7 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.range_statistics import statistics
 from popvision.analysis.report.tiles import target_of
+from webapp.base.view import View, ViewContext
 from webapp.components import (
     TabSet,
     empty_hint,
@@ -53,11 +54,10 @@ from webapp.graph_analyser.exchange.tables import pair_rows, program_rows
 from webapp.graph_analyser.exchange.tabs import NOTHING, tab_content
 from webapp.graph_analyser.plots.headline import range_line
 from webapp.graph_analyser.plots.page import save_plot
-from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 KEYS = (
     ("← → ↑ ↓", "Move the cursor; with Shift, by ten (focus the drawing first)"),

@@ -28,14 +28,14 @@ from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.floor_plan import floor_plan
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.tiles import target_of
-from webapp.arrays import AnyArray, Int64Array
-from webapp.data_routes import pair_route
-from webapp.packed import packed_response
-from webapp.query import number_of, whole_number
+from webapp.base.arrays import AnyArray, Int64Array
+from webapp.base.data_routes import pair_route
+from webapp.base.packed import packed_response
+from webapp.base.query import number_of, whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Cells of one answer: 4 bytes each.
 MOST_CELLS = 120_000

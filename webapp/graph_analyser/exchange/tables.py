@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from popvision.analysis.exchange.table import exchange_programs_table, pairs_table
 from popvision.analysis.report.figure import Table
+from webapp.base.query import number_of
 from webapp.components.figure_columns import Layout
-from webapp.query import number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -26,18 +26,18 @@ from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import CODE_SIZES, NotRecordedError
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tiles import physical_id, target_of
+from webapp.base.formats import bytes_text, cycles_text, integer_text
+from webapp.base.theme import tokens
+from webapp.base.view import ViewContext
 from webapp.components import Column, data_table, empty_hint, long_table, missing_note, noted, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.figure_columns import figure_columns, figure_frame, why_missing
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts
-from webapp.formats import bytes_text, cycles_text, integer_text
 from webapp.graph_analyser.exchange.compared_tabs import fan_pair, host_pair, ipu_pair
 from webapp.graph_analyser.exchange.tables import COMPARED_PROGRAMS, programs_layout
 from webapp.graph_analyser.plots.category_colours import mix
-from webapp.theme import tokens
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -17,6 +17,9 @@ from popvision.analysis.execution.aggregation import (
     aggregate_vertices,
 )
 from popvision.analysis.report.figure import Table, headings
+from webapp.base.query import numbers_of
+from webapp.base.selection import Selection
+from webapp.base.view import ViewContext
 from webapp.components import (
     Column,
     help_text,
@@ -28,13 +31,10 @@ from webapp.components import (
 )
 from webapp.components.figure_columns import figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, scope_line, window_in, window_query
-from webapp.query import numbers_of
-from webapp.selection import Selection
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 GROUPINGS = {
     "": "Name part (bottom-up)",

@@ -10,15 +10,15 @@ from dash.development.base_component import Component
 
 from popvision.analysis.execution.blocks import BLOCK_FIGURES, block_statistics
 from popvision.analysis.report.figure import Table, headings
+from webapp.base.query import numbers_of
+from webapp.base.view import ViewContext
 from webapp.components import help_text, long_table, register_rows
 from webapp.components.figure_columns import HIDE, figure_columns
 from webapp.graph_analyser.execution.state import ipus_of, window_in, window_query
-from webapp.query import numbers_of
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 _HELP = (
     "Lightweight profiling records when selected programs begin and end, on one tile per IPU. Stream copies are "

@@ -15,7 +15,10 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.matching import match_steps
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_facts, step_tiles
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.comparison import target_keys
+from webapp.base.comparison import target_keys
+from webapp.base.query import whole_number
+from webapp.base.theme import step_style, tokens
+from webapp.base.view import ViewContext
 from webapp.components import Column, data_table, empty_hint, figure
 from webapp.components.difference import difference_columns, difference_mark, difference_rows
 from webapp.components.difference import figure_text as text_of
@@ -24,9 +27,6 @@ from webapp.components.row_export import exportable, row_values
 from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.step_links import where_line
-from webapp.query import whole_number
-from webapp.theme import step_style, tokens
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame

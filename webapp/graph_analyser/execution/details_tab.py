@@ -12,16 +12,16 @@ from popvision.analysis.execution.last_tiles import tied_text
 from popvision.analysis.execution.step_details import StepFacts, StepTiles, step_estimate, step_facts, step_tiles
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.formats import bytes_text, cycles_text, percent_text
+from webapp.base.theme import step_style, tokens
+from webapp.base.view import ViewContext
 from webapp.components import Column, data_table, empty_hint, figure, help_text, segments
 from webapp.components.partner_links import host_run_links
-from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.execution.compared_step import compared_step
 from webapp.graph_analyser.execution.last_to_arrive import last_to_arrive
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.step_links import where_line
-from webapp.theme import step_style, tokens
-from webapp.view import ViewContext
 
 _NOTHING = "Select a step in the trace to see its cycles on each tile: click it, or press n."
 

@@ -13,8 +13,8 @@ from popvision.analysis.execution.step_details import StepFacts
 from popvision.analysis.execution.waits import sync_waits
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.source_code.lines import NOWHERE, places
+from webapp.base.formats import cycles_text
 from webapp.components.attributes import attributes
-from webapp.formats import cycles_text
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -23,8 +23,10 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.timeline import TYPE_NAMES, run_bars, step_count
 from popvision.analysis.memory.capacity import why_no_run
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp import preferences
-from webapp.comparison import target_keys
+from webapp.base import preferences
+from webapp.base.comparison import target_keys
+from webapp.base.theme import STEP_FAMILY
+from webapp.base.view import View, ViewContext
 from webapp.components import (
     empty_hint,
     group,
@@ -47,12 +49,10 @@ from webapp.graph_analyser.execution import tabs
 from webapp.graph_analyser.execution.routes import level_count, read_steps, register_routes
 from webapp.graph_analyser.execution.state import CLASS_TEXT, hidden_classes
 from webapp.graph_analyser.execution.tabs import TAB_SET
-from webapp.theme import STEP_FAMILY
-from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 KEYS = (
     ("W S  + −", "Zoom in or out; hold to keep zooming"),

@@ -23,15 +23,15 @@ from popvision.analysis.execution.raster import packed, raster
 from popvision.analysis.execution.step_details import StepFacts, find_steps, step_at, step_facts, step_tiles
 from popvision.analysis.execution.timeline import run_bars, timeline
 from popvision.analysis.report.tile_knowledge import tiles_unknown
-from webapp.arrays import AnyArray
-from webapp.bar_answer import bars_answer, window
-from webapp.data_routes import report_route
-from webapp.packed import packed_response
-from webapp.query import number_of, whole_numbers
+from webapp.base.arrays import AnyArray
+from webapp.base.bar_answer import bars_answer, window
+from webapp.base.data_routes import report_route
+from webapp.base.packed import packed_response
+from webapp.base.query import number_of, whole_numbers
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Largest raster of one answer: bounds the memory that any client can make the server use.
 MOST_PIXELS = 1 << 18

@@ -18,11 +18,11 @@ from popvision.analysis.execution.overlap import bar_of, lanes
 from popvision.analysis.execution.raster import CLASSES
 from popvision.analysis.execution.step_details import step_facts
 from popvision.analysis.execution.timeline import PIXEL_CLASS, TYPE_NAMES, run_bars
-from webapp.comparison import KEY, target_keys
+from webapp.base.comparison import KEY, target_keys
+from webapp.base.query import number_of, whole_number, whole_range
+from webapp.base.selection import Selection
+from webapp.base.view import ViewContext
 from webapp.components.attributes import attributes
-from webapp.query import number_of, whole_number, whole_range
-from webapp.selection import Selection
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -15,15 +15,15 @@ from dash.development.base_component import Component
 from popvision.analysis.compare.steps import COMPARED, compared_headings, steps_of_both
 from popvision.analysis.execution.step_details import STEP_FIGURES, steps_in_window
 from popvision.analysis.report.figure import Table, headings
+from webapp.base.query import number_of
+from webapp.base.view import ViewContext
 from webapp.components import help_text, long_table, register_pair_rows, register_rows
 from webapp.components.figure_columns import Layout, figure_columns
 from webapp.graph_analyser.execution.state import scope_line, selected_ipu, window_in, window_query, without_step
-from webapp.query import number_of
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: What a step took and the tile that ended it come first; how it was matched stands at the end.
 _STEPS = ("step", "name", "type", "cycles", "max_cycles", "last_tile", "tile_balance", "active_tiles", "mean_cycles")

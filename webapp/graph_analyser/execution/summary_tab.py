@@ -15,13 +15,16 @@ from popvision.analysis.execution.window import WindowFigures, window_figures
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.tile_knowledge import phases_unknown_text, tiles_unknown
 from popvision.query.areas import cycles_of_area
+from webapp.base.formats import cycles_text, integer_text, percent_text, seconds_text
+from webapp.base.query import number_of, optional_number_of
+from webapp.base.selection import Selection
+from webapp.base.view import ViewContext
 from webapp.components import help_text, register_rows, toggle
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.difference_key import difference_key
 from webapp.components.download_link import table_links
 from webapp.components.row_export import exportable, row_values
-from webapp.formats import cycles_text, integer_text, percent_text, seconds_text
 from webapp.graph_analyser.execution.state import (
     Window,
     hidden_types,
@@ -32,17 +35,14 @@ from webapp.graph_analyser.execution.state import (
     window_of,
 )
 from webapp.graph_analyser.execution.transfers import transfers_table
-from webapp.query import number_of, optional_number_of
-from webapp.selection import Selection
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
-#: Colour family of each phase (webapp/theme.py).
+#: Colour family of each phase (webapp/base/theme.py).
 _FAMILY = {
     "compute": "compute",
     "exchange": "exchange",

@@ -9,6 +9,7 @@ from dash import Dash
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.blocks import tiles_with_blocks
+from webapp.base.view import ViewContext
 from webapp.components import TabSet, register_tabs
 from webapp.graph_analyser.execution import (
     aggregation_tab,
@@ -18,10 +19,9 @@ from webapp.graph_analyser.execution import (
     summary_tab,
     workers_tab,
 )
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 TABS = {
     "summary": "Summary",

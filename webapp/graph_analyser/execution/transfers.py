@@ -9,8 +9,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.execution.window import Transfer, WindowFigures
+from webapp.base.formats import bytes_text, cycles_phrase, percent_text
 from webapp.components import help_text
-from webapp.formats import bytes_text, cycles_phrase, percent_text
 
 if TYPE_CHECKING:
     from popvision.analysis.report.tiles import Target

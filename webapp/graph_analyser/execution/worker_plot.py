@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from popvision.analysis.execution.worker_lanes import NO_CONTEXT, WorkerLanes
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.theme import tokens
 from webapp.components import plain
-from webapp.theme import tokens
 
 MOST_BARS = 1_400
 _SERIES = 6

@@ -25,7 +25,11 @@ from popvision.analysis.report.figure import Table, headings
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.report.tiles import target_of
-from webapp.comparison import target_keys
+from webapp.base.comparison import target_keys
+from webapp.base.formats import cycles_text, integer_text, percent_text
+from webapp.base.query import number_of
+from webapp.base.selection import Selection
+from webapp.base.view import ViewContext
 from webapp.components import (
     Column,
     empty_hint,
@@ -39,16 +43,12 @@ from webapp.components import (
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import figure_columns
 from webapp.components.long_table import PairFrameOf
-from webapp.formats import cycles_text, integer_text, percent_text
 from webapp.graph_analyser.execution.state import selected_ipu
 from webapp.graph_analyser.execution.worker_plot import worker_plot
-from webapp.query import number_of
-from webapp.selection import Selection
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 _NOTHING = "Select a compute step (OnTileExecute) in the trace to see the workers of one tile."
 

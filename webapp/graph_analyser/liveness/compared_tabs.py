@@ -19,10 +19,10 @@ from popvision.analysis.compare.liveness import (
 from popvision.analysis.liveness.curve import curve
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.base.formats import bytes_text
 from webapp.components import data_table, empty_hint, long_table
 from webapp.components.difference import difference_mark
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
-from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
 from webapp.graph_analyser.liveness.tables import MOST_PAIRED, query_of
 

@@ -10,9 +10,9 @@ from popvision.analysis.liveness.steps import program_label
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
+from webapp.base.formats import bytes_text, percent_text
 from webapp.components import help_text
 from webapp.components.difference import relative_text, signed_text
-from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.liveness.state import LivenessState, where_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.graph_analyser.plots.headline import Figure, headline, of_replica

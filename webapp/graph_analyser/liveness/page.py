@@ -12,7 +12,9 @@ from popvision.analysis.report.columns import liveness
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
-from webapp.comparison import KEY
+from webapp.base.comparison import KEY
+from webapp.base.library import Library
+from webapp.base.view import View, ViewContext, needs, page_key
 from webapp.components import (
     TabSet,
     options_menu,
@@ -34,8 +36,6 @@ from webapp.graph_analyser.liveness.state import GRAPHS, PLOT_KEYS, TAB_KEYS, TA
 from webapp.graph_analyser.liveness.tables import always_live, live_variables, steps, variable_parts
 from webapp.graph_analyser.liveness.tabs import parts, tab_content
 from webapp.graph_analyser.plots.page import plot_page, register_plot, save_plot
-from webapp.library import Library
-from webapp.view import View, ViewContext, needs, page_key
 
 TAB_SET = TabSet("live", TABS, TAB_KEYS, "Liveness details")
 

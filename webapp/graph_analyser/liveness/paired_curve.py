@@ -10,10 +10,10 @@ from popvision.analysis.compare.liveness import match_indices, only_target
 from popvision.analysis.liveness.curve import Curve, curve
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where
-from webapp.arrays import BoolArray, Int64Array
+from webapp.base.arrays import BoolArray, Int64Array
+from webapp.base.theme import tokens
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, difference_series
-from webapp.theme import tokens
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from popvision.analysis.liveness.steps import indices_of_program, matching_indic
 from popvision.analysis.liveness.variables import lifetime
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.theme import tokens
 from webapp.graph_analyser.liveness.paired_curve import PairedCurve, pair_series, paired_curve
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
-from webapp.theme import tokens
 
 #: Characters of a program's name in the hover box: its end, which is most specific.
 _NAME = 90

@@ -17,7 +17,7 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
 from webapp.components import themed, unavailable
 from webapp.components.attributes import attributes
 from webapp.graph_analyser.liveness.headline import liveness_headline

@@ -22,14 +22,14 @@ from popvision.analysis.compare.live_heat import HeatDifference, heat_difference
 from popvision.analysis.liveness.heat import Heat, heat, highest_place
 from popvision.analysis.liveness.steps import program_at, program_label
 from popvision.analysis.report.tiles import target_of
-from webapp.arrays import UInt8Array
-from webapp.data_routes import pair_route
-from webapp.packed import packed_response
-from webapp.query import number_of, range_of
+from webapp.base.arrays import UInt8Array
+from webapp.base.data_routes import pair_route
+from webapp.base.packed import packed_response
+from webapp.base.query import number_of, range_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Cells of one answer: one byte each.
 MOST_CELLS = 400_000

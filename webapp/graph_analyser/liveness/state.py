@@ -11,8 +11,8 @@ from popvision.analysis.report.columns import liveness
 from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
-from webapp.query import whole_number, whole_numbers, whole_range
-from webapp.selection import Selection
+from webapp.base.query import whole_number, whole_numbers, whole_range
+from webapp.base.selection import Selection
 
 #: Keys of the selection that the plot shows, and those that the tabs show.
 PLOT_KEYS = (

@@ -14,9 +14,9 @@ from popvision.analysis.liveness.variables import always_live_table, live_table
 from popvision.analysis.memory.variable_parts import parts_table
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.tiles import Where
-from webapp.comparison import KEY
+from webapp.base.comparison import KEY
+from webapp.base.query import whole_numbers
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, parse_where
-from webapp.query import whole_numbers
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

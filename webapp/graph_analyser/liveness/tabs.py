@@ -23,15 +23,15 @@ from popvision.analysis.report.columns import variables
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
-from webapp.comparison import KEY
+from webapp.base.comparison import KEY
+from webapp.base.formats import bytes_text
+from webapp.base.view import ViewContext
 from webapp.components import data_table, empty_hint, help_text, long_table, unavailable
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
-from webapp.formats import bytes_text
 from webapp.graph_analyser.liveness.compared_tabs import pair_tab
 from webapp.graph_analyser.liveness.state import MOST_INDICES, LivenessState, liveness_state, where_text
 from webapp.graph_analyser.liveness.tables import query_of
 from webapp.graph_analyser.plots.bytes_axis import both_units
-from webapp.view import ViewContext
 
 _AT_PEAK = "At the peak, index {:,}, as no index is selected. Click the plot to select one; shift-click adds more."
 

@@ -16,15 +16,15 @@ from popvision.analysis.report.decimate import min_max_positions
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.formats import cycles_phrase, cycles_text
+from webapp.base.theme import tokens
 from webapp.components import plain
 from webapp.components.difference import relative_text, signed_text
-from webapp.formats import cycles_phrase, cycles_text
 from webapp.graph_analyser.liveness.state import LivenessState
 from webapp.graph_analyser.plots.bytes_axis import bytes_axis
 from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.stepped_plot import OVERVIEW_POSITIONS, WINDOW_POSITIONS, legend
-from webapp.theme import tokens
 
 #: Executions of the selected indices that are highlighted: the longest.
 _MOST_MARKED = 40

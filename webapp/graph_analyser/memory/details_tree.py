@@ -15,11 +15,11 @@ from dash.development.base_component import Component
 
 from popvision.analysis.compare.memory import DetailsPair
 from popvision.analysis.memory.tile_details import DetailRow, TileDetails
+from webapp.base.formats import bytes_text
 from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, signed_text
 from webapp.components.difference_key import short_difference_key
 from webapp.components.download_link import table_links
-from webapp.formats import bytes_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 
 

@@ -14,12 +14,12 @@ from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where
+from webapp.base.formats import bytes_text, percent_text
+from webapp.base.view import ViewContext
 from webapp.components import help_text
-from webapp.formats import bytes_text, percent_text
 from webapp.graph_analyser.memory.state import MemoryState, memory_state
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.graph_analyser.plots.headline import Figure, headline, of_replica, paired
-from webapp.view import ViewContext
 
 
 def memory_headline(context: ViewContext, state: MemoryState) -> list[Component]:

@@ -9,14 +9,14 @@ import numpy as np
 from popvision.analysis.compare.memory import BreakdownPair
 from popvision.analysis.memory.usage import Breakdown, MemoryByTile, by_ipu
 from popvision.analysis.report.range_statistics import statistics
-from webapp.arrays import AnyArray, Int64Array
+from webapp.base.arrays import AnyArray, Int64Array
+from webapp.base.theme import tokens
 from webapp.components import plain
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.plots.bytes_axis import bytes_axis
 from webapp.graph_analyser.plots.category_colours import part_colour, translucent
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot, legend
-from webapp.theme import tokens
 
 #: Offsets of the bars of source and target from their IPU.
 _MOVED = (-0.2, 0.2)

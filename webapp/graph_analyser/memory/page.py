@@ -12,6 +12,8 @@ from popvision.analysis.memory.binary_memory import has_archive
 from popvision.analysis.memory.usage import memory_by_tile
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.base.library import Library
+from webapp.base.view import View, ViewContext, needs
 from webapp.components import (
     TabSet,
     options_menu,
@@ -51,8 +53,6 @@ from webapp.graph_analyser.memory.tables import (
 from webapp.graph_analyser.memory.tabs import tab_content
 from webapp.graph_analyser.memory.tile_map_plot import map_parts
 from webapp.graph_analyser.plots.page import plot_page, register_plot, save_plot
-from webapp.library import Library
-from webapp.view import View, ViewContext, needs
 
 TAB_SET = TabSet("mem", TABS, TAB_KEYS, "Memory details")
 

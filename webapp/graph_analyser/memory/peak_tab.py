@@ -17,16 +17,16 @@ from popvision.analysis.report.figure import Table
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import Where, target_of
+from webapp.base.formats import bytes_text, head_tail
+from webapp.base.query import number_of
+from webapp.base.theme import tokens
 from webapp.components import figure, help_text, long_table, plain, segments
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import HIDE, Layout, figure_columns
-from webapp.formats import bytes_text, head_tail
 from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import part_colour, translucent
 from webapp.graph_analyser.plots.page import save_plot
-from webapp.query import number_of
-from webapp.theme import tokens
 
 _LAYOUT: Layout = {"label": {"flex": 3}, "variable": HIDE}
 

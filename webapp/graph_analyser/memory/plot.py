@@ -17,13 +17,13 @@ from popvision.analysis.report.columns import variables
 from popvision.analysis.report.range_statistics import Statistics, statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import physical_id, target_of, tiles_in_order
-from webapp.arrays import BoolArray, Int64Array
+from webapp.base.arrays import BoolArray, Int64Array
+from webapp.base.theme import tokens
 from webapp.graph_analyser.memory.ipu_plot import draw_ipus
 from webapp.graph_analyser.memory.state import MemoryState, shown_tiles
 from webapp.graph_analyser.plots.category_colours import mix, part_colour
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot, difference_series
-from webapp.theme import tokens
 
 #: Variables that are drawn together.
 MOST_VARIABLES = 6

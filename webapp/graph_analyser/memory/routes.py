@@ -17,15 +17,15 @@ from popvision.analysis.report.columns import lowered_names, variables
 from popvision.analysis.report.memory_labels import CATEGORY_LABELS
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.arrays import AnyArray
-from webapp.data_routes import report_route
+from webapp.base.arrays import AnyArray
+from webapp.base.data_routes import report_route
+from webapp.base.packed import packed_response
+from webapp.base.query import number_of, optional_number_of
+from webapp.base.theme import THEMES
 from webapp.graph_analyser.plots.category_colours import part_colour
-from webapp.packed import packed_response
-from webapp.query import number_of, optional_number_of
-from webapp.theme import THEMES
 
 if TYPE_CHECKING:
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Bands of one answer; more are rasterised into cells.
 MOST_BANDS = 8_000

@@ -13,10 +13,10 @@ from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import ipus_of_replica, target_of, tiles_of_replica
-from webapp.comparison import KEY
-from webapp.query import whole_number, whole_numbers, whole_range
-from webapp.selection import Selection
-from webapp.view import ViewContext
+from webapp.base.comparison import KEY
+from webapp.base.query import whole_number, whole_numbers, whole_range
+from webapp.base.selection import Selection
+from webapp.base.view import ViewContext
 
 #: Keys of the selection that the plot shows, and those that the tabs show.
 PLOT_KEYS = (

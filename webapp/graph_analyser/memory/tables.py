@@ -32,9 +32,9 @@ from popvision.analysis.report.figure import Table, with_changes
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tile_columns import TileColumns, tile_columns
 from popvision.analysis.report.tiles import target_of
+from webapp.base.query import number_of, whole_numbers
 from webapp.components import Column
 from webapp.components.figure_columns import HIDE, figure_columns
-from webapp.query import number_of, whole_numbers
 
 Match = Callable[[ReportSource, ReportSource], Matching]
 Read = Callable[[ReportSource, TileColumns], Table]

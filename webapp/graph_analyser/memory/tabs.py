@@ -13,6 +13,7 @@ from popvision.analysis.memory.tile_details import tile_details
 from popvision.analysis.report.not_recorded import CODE_SIZES
 from popvision.analysis.report.nouns import with_noun
 from popvision.query.areas import bytes_of_tiles
+from webapp.base.view import ViewContext
 from webapp.components import empty_hint, long_table, missing_note, noted
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import why_missing
@@ -22,7 +23,6 @@ from webapp.graph_analyser.memory.state import MOST_COLUMNS, MemoryPage
 from webapp.graph_analyser.memory.tables import ROWS, columns_of, table_columns, table_of
 from webapp.graph_analyser.memory.tiles_tab import tiles_tab
 from webapp.graph_analyser.memory.variables_tab import variables_tab
-from webapp.view import ViewContext
 
 #: View and text of the link for a selected row of each table.
 _NEXT = {

@@ -14,13 +14,13 @@ from popvision.analysis.report.memory_labels import CATEGORY_LABELS, REGION_LABE
 from popvision.analysis.report.range_statistics import statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
-from webapp.arrays import Float64Array, Int64Array
-from webapp.formats import bytes_text
+from webapp.base.arrays import Float64Array, Int64Array
+from webapp.base.formats import bytes_text
+from webapp.base.theme import diverging_scale, sequential_scale, tokens
 from webapp.graph_analyser.memory.state import MemoryState
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.drawing import Drawing
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
-from webapp.theme import diverging_scale, sequential_scale, tokens
 
 #: Quantities of the map, besides single regions and categories.
 PARTS = {

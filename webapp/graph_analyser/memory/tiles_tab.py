@@ -13,6 +13,7 @@ from popvision.analysis.memory.usage import MemoryByTile, memory_by_tile
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.report.source import ReportSource
+from webapp.base.theme import tokens
 from webapp.components import figure, help_text, long_table
 from webapp.components.attributes import attributes
 from webapp.components.figure_columns import HIDE, figure_columns
@@ -21,7 +22,6 @@ from webapp.graph_analyser.memory.tables import tiles_table
 from webapp.graph_analyser.plots.bytes_axis import both_units, byte_ticks
 from webapp.graph_analyser.plots.category_colours import translucent
 from webapp.graph_analyser.plots.page import save_plot
-from webapp.theme import tokens
 
 
 def tiles_tab(page: MemoryPage, theme: str) -> Component:

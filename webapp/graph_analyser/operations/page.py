@@ -15,6 +15,8 @@ from popvision.analysis.operations.operations import operations
 from popvision.analysis.operations.owners import chosen_layer, layers
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tiles import target_of
+from webapp.base.library import Library
+from webapp.base.view import View, ViewContext, needs
 from webapp.components import (
     TabSet,
     group,
@@ -41,8 +43,6 @@ from webapp.graph_analyser.operations.routes import register_routes
 from webapp.graph_analyser.operations.state import PLOT_KEYS, TAB_KEYS, VIEWS, OperationState, levels
 from webapp.graph_analyser.operations.tables import FIGURES, columns, compared_columns, operation_rows
 from webapp.graph_analyser.operations.tabs import NOTHING, TABS, panel_title, tab_content
-from webapp.library import Library
-from webapp.view import View, ViewContext, needs
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -19,15 +19,15 @@ from popvision.analysis.operations.parts import (
 )
 from popvision.analysis.operations.roofline import PEAK_PER_TILE
 from popvision.analysis.report.figure_titles import viewer_frame
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.base.selection import Selection
+from webapp.base.theme import step_style, tokens
 from webapp.components import data_table, empty_hint, figure
 from webapp.components.figure_columns import figure_columns
 from webapp.components.section import facts
 from webapp.components.table import MOST_ROWS
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.state import Chosen, OperationState
 from webapp.graph_analyser.plots.tile_plot import tile_plot
-from webapp.selection import Selection
-from webapp.theme import step_style, tokens
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

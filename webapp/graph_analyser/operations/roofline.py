@@ -12,11 +12,11 @@ from dash.development.base_component import Component
 
 from popvision.analysis.operations.roofline import Roofline, roofline
 from popvision.analysis.report.not_recorded import NotRecordedError
-from webapp.arrays import Float64Array
+from webapp.base.arrays import Float64Array
+from webapp.base.theme import tokens
 from webapp.components import empty_hint, figure, help_text, plain, unavailable
 from webapp.graph_analyser.operations.state import OperationState
 from webapp.graph_analyser.operations.tables import FIGURES
-from webapp.theme import tokens
 
 if TYPE_CHECKING:
     from popvision.analysis.operations.table import OperationGroups

@@ -18,15 +18,15 @@ from popvision.analysis.operations.derived import library_call
 from popvision.analysis.operations.drawing import Drawing, Node, flow_drawing, parts_drawing
 from popvision.analysis.operations.layered_layout import Layout, layered_layout
 from popvision.analysis.operations.operations import operation_row
-from webapp.data_routes import report_route
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.base.data_routes import report_route
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.base.query import optional_number_of
 from webapp.graph_analyser.operations.state import OperationState
 from webapp.graph_analyser.operations.tables import FIGURES
-from webapp.query import optional_number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Size of a box and the distance between layers, in pixels at 100 %.
 WIDTH, HEIGHT, PITCH = 176, 46, 92

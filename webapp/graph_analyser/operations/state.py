@@ -28,7 +28,7 @@ from popvision.analysis.operations.table import (
     operation_groups,
 )
 from popvision.analysis.report.tiles import target_of
-from webapp.query import whole_number
+from webapp.base.query import whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -17,6 +17,8 @@ from popvision.analysis.operations.table import OperationGroups
 from popvision.analysis.programs.debug_chain import debug_chain
 from popvision.analysis.report.figure_titles import viewer_frame
 from popvision.analysis.report.not_recorded import NotRecordedError
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text
+from webapp.base.view import ViewContext
 from webapp.components import data_table, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.debug_chain import debug_chain_list
@@ -25,11 +27,9 @@ from webapp.components.figure_columns import figure_columns
 from webapp.components.section import facts
 from webapp.components.sides import side_mark
 from webapp.components.table import MOST_ROWS
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.operations.plot_tabs import code_tab, cycles_tab, flops_tab
 from webapp.graph_analyser.operations.state import Chosen, OperationState, chosen_operations
 from webapp.graph_analyser.operations.tables import FIGURES
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

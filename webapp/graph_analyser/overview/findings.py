@@ -15,11 +15,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.insights.finding import TITLES, Evidence, Finding, Insights
+from webapp.base.formats import bytes_text, cycles_text, head_tail, in_units, percent_text
+from webapp.base.problems import LOST
 from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.section import meter, section
-from webapp.formats import bytes_text, cycles_text, head_tail, in_units, percent_text
-from webapp.problems import LOST
 
 #: Selection key of the dismissed findings.
 DISMISSED = "dismissed"

@@ -10,12 +10,12 @@ from dash.development.base_component import Component
 from popvision.analysis.insights.largest_users import SIXTHS, MemoryUse, memory_use
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.nouns import with_noun
+from webapp.base.formats import bytes_text, percent_text
+from webapp.base.view import ViewContext
 from webapp.components import loading, unavailable
 from webapp.components.attributes import attributes
 from webapp.components.row_export import Value, exportable, row_values
 from webapp.components.section import meter, section
-from webapp.formats import bytes_text, percent_text
-from webapp.view import ViewContext
 
 #: Headings of the largest users, and what they mean.
 _HEADS = (

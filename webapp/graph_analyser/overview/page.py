@@ -27,19 +27,19 @@ from popvision.analysis.report.not_recorded import GRAPH_PROFILE, FormatError, N
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.source_code.lines import busiest_ipu
 from popvision.analysis.summary.headline import Headline, headline
+from webapp.base.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
+from webapp.base.library import Library
+from webapp.base.problems import LOST
+from webapp.base.view import View, ViewContext
 from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.page_parts import PartContent, part_stores, register_part
 from webapp.components.section import section
 from webapp.components.sides import pair_text
-from webapp.formats import bytes_text, cycles_phrase, in_units, percent_text, seconds_text
 from webapp.graph_analyser.overview import findings, memory_use, waits
 from webapp.graph_analyser.summary.headline import CardContext
 from webapp.graph_analyser.summary.shares import PHASE_NAMES, share_bar, share_rows
 from webapp.graph_analyser.summary.waterfalls import what_changed
-from webapp.library import Library
-from webapp.problems import LOST
-from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -11,10 +11,10 @@ from popvision.analysis.insights.late import CostsOfWaiting, costs_of_waiting, w
 from popvision.analysis.report.not_recorded import NotRecordedError
 from popvision.analysis.report.tile_knowledge import tiles_unknown
 from popvision.analysis.source_code.lines import busiest_ipu
+from webapp.base.view import ViewContext
 from webapp.components import data_table, empty_hint, loading, unavailable
 from webapp.components.figure_columns import HIDE, Layout, figure_columns, figure_frame
 from webapp.components.section import section
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

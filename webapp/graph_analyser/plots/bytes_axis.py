@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp import preferences
-from webapp.formats import BYTE_UNITS, bytes_text
+from webapp.base import preferences
+from webapp.base.formats import BYTE_UNITS, bytes_text
 
 
 def byte_ticks(top: float, most: int = 6, low: float = 0) -> tuple[list[int], list[str]]:

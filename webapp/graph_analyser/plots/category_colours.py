@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from webapp.theme import tokens
+from webapp.base.theme import tokens
 
 #: (series colour, its share; the rest is the surface) of each category.
 _SHADES = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from popvision.analysis.report.range_statistics import Statistics
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
 from webapp.graph_analyser.plots.stepped_plot import SteppedPlot
 
 

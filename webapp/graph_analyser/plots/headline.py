@@ -12,9 +12,9 @@ from dash.development.base_component import Component
 from popvision.analysis.report.range_statistics import Statistics
 from popvision.analysis.report.source import ReportSource
 from popvision.analysis.report.tiles import target_of
+from webapp.base.formats import bytes_text, integer_text
 from webapp.components.attributes import attributes
 from webapp.components.sides import ARROW, pair_text
-from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.view import ViewContext
 from webapp.components import TabSet, figure, icon, page_of_halves, popover
 from webapp.components.attributes import attributes
 from webapp.components.section import folded_when_low
-from webapp.view import ViewContext
 
 #: A figure without axes, for a sentence in place of a plot.
 NOTHING: dict[str, Any] = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}}}

@@ -9,7 +9,7 @@ from functools import partial
 from dash import html
 from dash.development.base_component import Component
 
-from webapp.formats import bytes_text, integer_text
+from webapp.base.formats import bytes_text, integer_text
 from webapp.graph_analyser.plots.bytes_axis import both_units
 from webapp.graph_analyser.plots.stepped_plot import Series, SteppedPlot
 

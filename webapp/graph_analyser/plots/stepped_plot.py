@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from popvision.analysis.report.decimate import min_max_positions
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.theme import tokens
 from webapp.graph_analyser.plots.bytes_axis import bytes_axis
 from webapp.graph_analyser.plots.stepped_traces import (
     MOST_IN_LINE,
@@ -29,7 +30,6 @@ from webapp.graph_analyser.plots.stepped_traces import (
     points_trace,
     series_trace,
 )
-from webapp.theme import tokens
 
 __all__ = ["MOST_IN_LINE", "Series", "SteppedPlot", "difference_series", "legend"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from webapp.arrays import BoolArray, Float64Array, Int64Array
+from webapp.base.arrays import BoolArray, Float64Array, Int64Array
 from webapp.components import plain
 from webapp.graph_analyser.plots.category_colours import translucent
 

@@ -8,12 +8,12 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.report.decimate import min_max_positions
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.formats import integer_text
+from webapp.base.selection import Selection
+from webapp.base.theme import tokens
 from webapp.components import figure
 from webapp.components.row_export import exportable, row_values
-from webapp.formats import integer_text
-from webapp.selection import Selection
-from webapp.theme import tokens
 
 #: Points drawn of one line.
 _MOST_POINTS = 4_000

@@ -16,6 +16,9 @@ from popvision.analysis.programs.related_programs import BY_VERTEX, layers
 from popvision.analysis.programs.table import OF_RUNS, SHARES, column_totals
 from popvision.analysis.report.code_memory import holds_code
 from popvision.analysis.report.not_recorded import CODE_SIZES, LIVENESS
+from webapp.base.library import Library
+from webapp.base.theme import STEP_FAMILY
+from webapp.base.view import View, ViewContext
 from webapp.components import (
     empty_hint,
     group,
@@ -40,9 +43,6 @@ from webapp.graph_analyser.programs import routes
 from webapp.graph_analyser.programs.tables import COLUMNS, register_table
 from webapp.graph_analyser.programs.tabs import HINT, program_panel
 from webapp.graph_analyser.programs.tiles_tab import register_tiles
-from webapp.library import Library
-from webapp.theme import STEP_FAMILY
-from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -23,9 +23,9 @@ from popvision.analysis.programs import program_tree as analysis
 from popvision.analysis.programs.related_programs import related_programs
 from popvision.analysis.programs.table import FIELDS, column_totals, program_columns
 from popvision.analysis.report.columns import programs_of
-from webapp.data_routes import pair_route
-from webapp.library import Library
-from webapp.query import number_of, optional_number_of, whole_number
+from webapp.base.data_routes import pair_route
+from webapp.base.library import Library
+from webapp.base.query import number_of, optional_number_of, whole_number
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -17,12 +17,12 @@ from popvision.analysis.programs.table import column_totals, program_columns, pr
 from popvision.analysis.report.columns import liveness, programs_of
 from popvision.analysis.report.figure import PROVENANCE_MEANS
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
+from webapp.base.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.components import Column, Tab, data_table
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_columns, difference_rows
 from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.components.section import facts
-from webapp.formats import bytes_text, cycles_text, integer_text, percent_text
 from webapp.graph_analyser.programs.tables import COLUMNS
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from popvision.analysis.programs.program_tree import matching_programs
 from popvision.analysis.programs.table import FIELDS, program_table
 from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import figure_title
-from webapp.comparison import target_of_page
+from webapp.base.comparison import target_of_page
+from webapp.base.library import Library
+from webapp.base.query import whole_number
+from webapp.base.selection import Selection
+from webapp.base.view import page_key
 from webapp.components import long_table, register_pair_rows, register_row_selection
 from webapp.components.figure_columns import KINDS, figure_columns
-from webapp.library import Library
-from webapp.query import whole_number
-from webapp.selection import Selection
-from webapp.view import page_key
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

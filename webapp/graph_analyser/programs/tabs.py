@@ -17,12 +17,12 @@ from popvision.analysis.programs.details import (
     tile_figures,
 )
 from popvision.analysis.programs.table import program_vertices
+from webapp.base.view import ViewContext
 from webapp.components import Column, Tab, data_table, empty_hint, tabs, unavailable
 from webapp.components.debug_chain import debug_chain_list
 from webapp.components.figure_columns import figure_columns, figure_frame
 from webapp.graph_analyser.programs.summary_tab import CLASS_HELP, related_tab, summary_tab
 from webapp.graph_analyser.programs.tiles_tab import tiles_tab
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.report.figure import Table

@@ -13,12 +13,12 @@ from popvision.analysis.programs.details import TileFigures
 from popvision.analysis.programs.table import program_tiles
 from popvision.analysis.report.columns import programs_of
 from popvision.analysis.report.figure import Table
+from webapp.base.library import Library
+from webapp.base.query import number_of
+from webapp.base.selection import Selection
 from webapp.components import long_table, register_pair_rows
 from webapp.components.figure_columns import figure_columns
 from webapp.graph_analyser.plots.tile_plot import tile_plot
-from webapp.library import Library
-from webapp.query import number_of
-from webapp.selection import Selection
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

@@ -18,14 +18,14 @@ from popvision.analysis.ranks.rank_figures import StepsOfRanks, figures_by_rank,
 from popvision.analysis.ranks.rank_set import RankFacts, RankSet, rank_facts
 from popvision.analysis.ranks.sentences import sentences
 from popvision.analysis.report.not_recorded import FormatError, if_recorded
+from webapp.base.formats import bytes_text, cycles_text, percent_text
+from webapp.base.library import Library, UnknownKeyError
+from webapp.base.view import View, ViewContext, page_key
 from webapp.components import Column, data_table, empty_hint, loading, long_table, register_rows
 from webapp.components.attributes import attributes
 from webapp.components.download_link import table_links
 from webapp.components.section import meter, section
-from webapp.formats import bytes_text, cycles_text, percent_text
 from webapp.graph_analyser.summary.shares import PHASE_NAMES
-from webapp.library import Library, UnknownKeyError
-from webapp.view import View, ViewContext, page_key
 
 if TYPE_CHECKING:
     import pandas as pd

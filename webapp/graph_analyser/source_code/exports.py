@@ -15,9 +15,9 @@ from popvision.analysis.report.figure import Table
 from popvision.analysis.report.figure_titles import column_of, viewer_frame
 from popvision.analysis.source_code.lines import file_table, line_figures, line_table
 from popvision.analysis.source_code.rows import row_texts, source_rows
+from webapp.base.library import Library
+from webapp.base.query import optional_number_of
 from webapp.components import add_difference, register_export
-from webapp.library import Library
-from webapp.query import optional_number_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

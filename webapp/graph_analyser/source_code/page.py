@@ -12,6 +12,10 @@ from dash.development.base_component import Component
 from popvision.analysis.report.not_recorded import NotRecordedError, if_recorded
 from popvision.analysis.source_code.lines import NOWHERE, LineFigures, busiest_ipu, file_table, line_figures
 from popvision.analysis.source_code.rows import same_file
+from webapp.base.formats import percent_text
+from webapp.base.library import Library
+from webapp.base.query import whole_number
+from webapp.base.view import View, ViewContext, needs
 from webapp.components import (
     empty_hint,
     group,
@@ -28,12 +32,8 @@ from webapp.components.attributes import attributes
 from webapp.components.difference import figure_text
 from webapp.components.download_link import table_links
 from webapp.components.sides import ARROW, pair_text
-from webapp.formats import percent_text
 from webapp.graph_analyser.source_code import exports, routes
 from webapp.graph_analyser.source_code.details import line_parts
-from webapp.library import Library
-from webapp.query import whole_number
-from webapp.view import View, ViewContext, needs
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

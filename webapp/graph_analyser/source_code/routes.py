@@ -16,10 +16,10 @@ from flask import Response, request
 from popvision.analysis.report.figure import plain_values
 from popvision.analysis.source_code.lines import line_figures, line_table
 from popvision.analysis.source_code.rows import SourceRows, row_texts, source_rows
-from webapp.data_routes import pair_route
+from webapp.base.data_routes import pair_route
+from webapp.base.library import Library
+from webapp.base.query import number_of
 from webapp.graph_analyser.source_code.exports import ipu_of
-from webapp.library import Library
-from webapp.query import number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

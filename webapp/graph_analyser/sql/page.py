@@ -10,13 +10,13 @@ from dash.development.base_component import Component
 from popvision.query.questions import QUESTIONS
 from popvision.query.view import View
 from popvision.query.views import VIEWS
+from webapp.base.library import Library
+from webapp.base.view import View as PageView
+from webapp.base.view import ViewContext
 from webapp.components import group, help_text, spacer, toolbar, view_shortcuts
 from webapp.components.attributes import attributes
 from webapp.components.sides import side_mark
 from webapp.graph_analyser.sql import routes
-from webapp.library import Library
-from webapp.view import View as PageView
-from webapp.view import ViewContext
 
 _KEYS = (
     ("Ctrl Enter", "In the editor: run the statement"),

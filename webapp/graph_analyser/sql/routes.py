@@ -28,7 +28,7 @@ from popvision.analysis.report.not_recorded import FormatError, NotRecordedError
 from popvision.export.cells import safe_cell
 from popvision.query import Answer, Limits
 from popvision.query.processes import QueryProcesses
-from webapp.library import Library
+from webapp.base.library import Library
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource

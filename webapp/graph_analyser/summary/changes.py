@@ -17,13 +17,13 @@ from popvision.analysis.compare.not_attributed import program_label
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
 from popvision.export.cells import safe_cell
 from popvision.export.diff_json import diff_document
+from webapp.base.library import Library
+from webapp.base.view import ViewContext, page_key
 from webapp.components import empty_hint, loading
 from webapp.components.attributes import attributes
 from webapp.components.difference import difference_mark, figure_text
 from webapp.components.section import section
 from webapp.graph_analyser.summary.compared_figures import scrolled
-from webapp.library import Library
-from webapp.view import ViewContext, page_key
 
 #: Rows of each list on the page; the saved file has more.
 MOST_ROWS = 25

@@ -12,13 +12,13 @@ from popvision.analysis.compare.metrics import METRICS, Metric, measure_together
 from popvision.analysis.compare.report_diff import notes
 from popvision.analysis.compare.settings import settings
 from popvision.analysis.report.tiles import target_of
+from webapp.base.view import ViewContext
 from webapp.components import difference_mark, empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import figure_text
 from webapp.components.difference_key import difference_key
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
-from webapp.view import ViewContext
 
 
 def comparison(context: ViewContext) -> list[Component]:

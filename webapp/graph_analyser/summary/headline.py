@@ -12,11 +12,11 @@ from dash.development.base_component import Component
 
 from popvision.analysis.report.nouns import with_noun
 from popvision.analysis.summary.headline import Headline
+from webapp.base.formats import bytes_text, cycles_phrase, cycles_text, percent_text, seconds_text
 from webapp.components import difference_mark, help_text
 from webapp.components.attributes import attributes
 from webapp.components.difference import figure_text
 from webapp.components.section import figure_card, meter
-from webapp.formats import bytes_text, cycles_phrase, cycles_text, percent_text, seconds_text
 
 
 @dataclass(frozen=True)

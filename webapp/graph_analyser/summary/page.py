@@ -18,19 +18,19 @@ from popvision.analysis.report.not_recorded import if_recorded
 from popvision.analysis.report.report_files import FileRow, JsonFile, file_rows, json_files
 from popvision.analysis.summary.facts import RunRow, Summary, summarise
 from popvision.analysis.summary.headline import headline
+from webapp.base.formats import bytes_text, integer_text
+from webapp.base.library import Library
+from webapp.base.problems import LOST
+from webapp.base.view import View, ViewContext
 from webapp.components import Column, data_table, empty_hint, icon
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import facts, section
-from webapp.formats import bytes_text, integer_text
 from webapp.graph_analyser.summary import changes
 from webapp.graph_analyser.summary.changes import changes_place
 from webapp.graph_analyser.summary.compared_figures import comparison, names_of, scrolled
 from webapp.graph_analyser.summary.headline import CardContext, headline_cards
 from webapp.graph_analyser.summary.shares import time_shares
 from webapp.graph_analyser.summary.waterfalls import what_changed
-from webapp.library import Library
-from webapp.problems import LOST
-from webapp.view import View, ViewContext
 
 #: Selection key of the filter over the engine options.
 _FILTER = "su_options"

@@ -6,11 +6,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.summary.headline import Headline
+from webapp.base.formats import percent_text
+from webapp.base.problems import LOST
 from webapp.components import empty_hint, help_text
 from webapp.components.section import section
-from webapp.formats import percent_text
 from webapp.graph_analyser.summary.headline import CardContext
-from webapp.problems import LOST
 
 PHASE_NAMES = {
     "compute": ("Compute", "compute", "OnTileExecute: compute sets running"),

@@ -6,14 +6,14 @@ from dash import html
 from dash.development.base_component import Component
 
 from popvision.analysis.compare.what_changed import Part, Waterfall, nothing_changed, waterfalls
+from webapp.base.formats import in_units
+from webapp.base.view import ViewContext
 from webapp.components import empty_hint
 from webapp.components.attributes import attributes
 from webapp.components.difference import direction_class, figure_text, signed_text
 from webapp.components.row_export import exportable, row_values
 from webapp.components.section import section
-from webapp.formats import in_units
 from webapp.graph_analyser.summary.compared_figures import versus_query
-from webapp.view import ViewContext
 
 #: Bars of each waterfall; the last one adds up the others.
 MOST_BARS = 7

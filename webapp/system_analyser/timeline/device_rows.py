@@ -24,16 +24,16 @@ from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.device_strip import DeviceStrip, HostWaits, device_strip, host_waits
 from popvision.analysis.summary.engine_runs import EngineRuns, match_engine_runs, places_in_trace
 from popvision.analysis.trace.joint import JointTrace
-from webapp.bar_answer import bars_answer, window
-from webapp.joint_key import trace_keys
-from webapp.query import number_of
-from webapp.theme import STEP_FAMILY
+from webapp.base.bar_answer import bars_answer, window
+from webapp.base.joint_key import trace_keys
+from webapp.base.query import number_of
+from webapp.base.theme import STEP_FAMILY
 
 if TYPE_CHECKING:
     from popvision.analysis.report.source import ReportSource
     from popvision.analysis.trace.columns import HostTrace
     from popvision.analysis.trace.source import TraceSource
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Nanoseconds of a trace whose bars have positions; longer ones have no rows of the device.
 _LONGEST = (1 << 62) // 1024

@@ -14,13 +14,13 @@ from dash.development.base_component import Component
 from popvision.analysis.execution.timeline import run_bars
 from popvision.analysis.report.tiles import target_of
 from popvision.analysis.summary.device_strip import HostWaits, host_waits
-from webapp.arrays import Int64Array
+from webapp.base.arrays import Int64Array
+from webapp.base.joint_key import trace_keys
+from webapp.base.view import ViewContext
 from webapp.components.message import empty_hint
 from webapp.components.table import MOST_ROWS, Column, data_table
-from webapp.joint_key import trace_keys
 from webapp.system_analyser.timeline.device_rows import host_event, part_of, reports_of
 from webapp.system_analyser.timeline.scope_line import scope_line
-from webapp.view import ViewContext
 
 COLUMNS = (
     Column("report", "Report", width=150),

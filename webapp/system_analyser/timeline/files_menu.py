@@ -1,6 +1,6 @@
 """The menu "Files" of the toolbar: files of the timeline, how their clocks align, files to add or to compare with.
 
-Its entries are links to other addresses of the page, since the files are part of the address (webapp/joint_key.py).
+Its entries are links to other addresses of the page: the files are part of the address (webapp/base/joint_key.py).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dash.development.base_component import Component
 
 from popvision.analysis.trace.alignment import pause_text
 from popvision.analysis.trace.joint import JointTrace
+from webapp.base.joint_key import MOST_FILES, alignment_of, joint_key, trace_keys
+from webapp.base.library import Entry, Library
+from webapp.base.view import ViewContext
 from webapp.components.attributes import attributes
 from webapp.components.icon import icon
 from webapp.components.toolbar import popover
-from webapp.joint_key import MOST_FILES, alignment_of, joint_key, trace_keys
-from webapp.library import Entry, Library
-from webapp.view import ViewContext
 
 #: Traces that the menu offers, those nearest to the first file.
 MOST_OFFERED = 100

@@ -15,7 +15,7 @@ from dash.development.base_component import Component
 
 from popvision.analysis.trace.calls import CallTree, sums_before
 from popvision.analysis.trace.columns import HostTrace
-from webapp.arrays import Float64Array, Int64Array
+from webapp.base.arrays import Float64Array, Int64Array
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 
 #: Rows of the drawing, and the narrowest block as a share of the width.

@@ -16,12 +16,12 @@ from dash.development.base_component import Component
 
 from popvision.analysis.trace.columns import HostTrace
 from popvision.analysis.trace.occurrences import Occurrence, Occurrences, is_match, label_of_event, occurrences
+from webapp.base.theme import tokens
+from webapp.base.view import ViewContext
 from webapp.components import Column, data_table, empty_hint, figure, plain
 from webapp.system_analyser.timeline.measured import length_text, measured_columns
 from webapp.system_analyser.timeline.routes import parse_event
 from webapp.system_analyser.timeline.scope_line import scope_line
-from webapp.theme import tokens
-from webapp.view import ViewContext
 
 _LONGEST = (
     Column("duration_us", "Duration µs", "decimal", width=120),

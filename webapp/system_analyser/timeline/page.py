@@ -14,7 +14,7 @@ are nanoseconds since the first event:
     tl_flame  "paths" or "callers" = calls merged        tl_up    "1" = outermost calls at the bottom
     tl_device "0" = without the rows of the device   tl_follow "0" = a growing trace leaves the window where it is
 
-Several files in one timeline are one key in the address (webapp/joint_key.py).
+Several files in one timeline are one key in the address (webapp/base/joint_key.py).
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from dash.development.base_component import Component
 from flask import Response, jsonify, request
 
 from popvision.analysis.trace.activity import ipu_activity
+from webapp.base.data_routes import trace_route
+from webapp.base.view import View, ViewContext
 from webapp.components import (
     group,
     icon,
@@ -48,7 +50,6 @@ from webapp.components import (
 )
 from webapp.components.attributes import attributes
 from webapp.components.hint import first_hint
-from webapp.data_routes import trace_route
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.device_rows import device_rows, families
 from webapp.system_analyser.timeline.files_menu import apart_note, files_menu
@@ -57,12 +58,11 @@ from webapp.system_analyser.timeline.measured import measured_note
 from webapp.system_analyser.timeline.path_rows import FLAME_TYPES
 from webapp.system_analyser.timeline.routes import register_routes
 from webapp.system_analyser.timeline.tabs import TAB_SET, tab_content, tab_depends
-from webapp.view import View, ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, TraceFile, TraceThread
-    from webapp.arrays import AnyArray
-    from webapp.library import Library
+    from webapp.base.arrays import AnyArray
+    from webapp.base.library import Library
 
 #: Scales from the share of a column's values to the colour of a cell, by the value of tl_heat (charts.js has them).
 HEAT_SCALES = {

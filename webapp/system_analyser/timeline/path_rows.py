@@ -14,9 +14,9 @@ from flask import Response, request
 from popvision.analysis.trace.bottom_up import bottom_up
 from popvision.analysis.trace.calls import threads_tree
 from popvision.analysis.trace.event_filter import event_matcher, parse_filter
-from webapp.arrays import AnyArray
-from webapp.packed import packed_response
-from webapp.query import whole_number
+from webapp.base.arrays import AnyArray
+from webapp.base.packed import packed_response
+from webapp.base.query import whole_number
 from webapp.system_analyser.timeline.flame_tab import FlameBlocks, flame_blocks
 from webapp.system_analyser.timeline.query_window import window_of_query
 

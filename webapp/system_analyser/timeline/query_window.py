@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flask import request
 
-from webapp.query import number_of
+from webapp.base.query import number_of
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace

@@ -27,18 +27,18 @@ from popvision.analysis.trace.event_filter import EventMatcher, event_matcher, p
 from popvision.analysis.trace.flows import flow_links
 from popvision.analysis.trace.mipmap import Blocks
 from popvision.analysis.trace.search import event_facts, find_event, first_of_name, metadata_rows, name_of_event
-from webapp.arrays import AnyArray, BoolArray
-from webapp.data_routes import trace_route
-from webapp.joint_key import parse_event as event_of_text
-from webapp.packed import packed_response
-from webapp.query import number_of, numbers_of
+from webapp.base.arrays import AnyArray, BoolArray
+from webapp.base.data_routes import trace_route
+from webapp.base.joint_key import parse_event as event_of_text
+from webapp.base.packed import packed_response
+from webapp.base.query import number_of, numbers_of
 from webapp.system_analyser.timeline.device_rows import device, device_step
 from webapp.system_analyser.timeline.path_rows import paths
 from webapp.system_analyser.timeline.query_window import MOST_TIME, window_of_query
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, Lane
-    from webapp.library import Library
+    from webapp.base.library import Library
 
 #: Flows of one event that are drawn and listed.
 MOST_LINKS = 100

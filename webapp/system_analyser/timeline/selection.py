@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from popvision.analysis.trace.search import EventFacts, event_facts
-from webapp.query import whole_range
+from webapp.base.query import whole_range
 from webapp.system_analyser.timeline.query_window import MOST_TIME
 from webapp.system_analyser.timeline.routes import parse_event
 

@@ -13,10 +13,11 @@ from popvision.analysis.trace.activity import RUN_LABEL
 from popvision.analysis.trace.drawing import events_between
 from popvision.analysis.trace.flows import FlowLink, flow_links
 from popvision.analysis.trace.search import EventFacts, metadata_rows
+from webapp.base.formats import integer_text
+from webapp.base.query import whole_number
+from webapp.base.view import ViewContext
 from webapp.components.attributes import attributes
 from webapp.components.partner_links import device_run_links
-from webapp.formats import integer_text
-from webapp.query import whole_number
 from webapp.system_analyser.timeline.channel_colours import channel_colour, channel_pattern
 from webapp.system_analyser.timeline.files_menu import align_link
 from webapp.system_analyser.timeline.host_times import absolute_text, nanoseconds_text
@@ -24,7 +25,6 @@ from webapp.system_analyser.timeline.measured import length_text, place_text
 from webapp.system_analyser.timeline.query_window import MOST_TIME
 from webapp.system_analyser.timeline.routes import MOST_LINKS
 from webapp.system_analyser.timeline.selection import selected_event, window_of
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace, TraceFile

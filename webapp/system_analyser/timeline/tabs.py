@@ -13,7 +13,8 @@ from popvision.analysis.trace.calls import CallTree, call_tree
 from popvision.analysis.trace.difference import DIFFERENCES, difference_frame, trace_difference
 from popvision.analysis.trace.search import EventFacts, list_matches, name_of_event
 from popvision.analysis.trace.statistics import WindowStatistics, statistics_frame, window_statistics
-from webapp.comparison import compared_trace, target_keys
+from webapp.base.comparison import compared_trace, target_keys
+from webapp.base.view import ViewContext
 from webapp.components import Column, TabSet, data_table, empty_hint, unavailable
 from webapp.components.difference import add_difference, difference_columns
 from webapp.components.renewed import renewed_html
@@ -29,7 +30,6 @@ from webapp.system_analyser.timeline.occurrences_tab import occurrences_content,
 from webapp.system_analyser.timeline.scope_line import scope_line
 from webapp.system_analyser.timeline.selection import only_selected, selected_event, window_of
 from webapp.system_analyser.timeline.summary_tab import event_links, summary
-from webapp.view import ViewContext
 
 if TYPE_CHECKING:
     from popvision.analysis.trace.columns import HostTrace

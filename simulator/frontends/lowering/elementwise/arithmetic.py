@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import common_type, is_floating
 from simulator.frontends.lowering.elementwise.expressions import Operand, in_floats, mapped
 from simulator.frontends.lowering.rules import lowers

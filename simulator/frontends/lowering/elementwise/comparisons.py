@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import common_type
 from simulator.frontends.lowering.elementwise.expressions import Operand, mapped
 from simulator.frontends.lowering.rules import lowers

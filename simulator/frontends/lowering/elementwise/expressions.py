@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import COMPUTED, common_type, is_floating
 from simulator.poplar import BOOL, FLOAT, INT, Tensor, Type
 from simulator.poplibs import popops

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import is_floating
 from simulator.frontends.lowering.elementwise.expressions import in_floats, mapped
 from simulator.frontends.lowering.rules import lowers

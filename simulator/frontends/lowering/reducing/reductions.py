@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import COMPUTED, is_floating
 from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.rules import lowers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from math import prod
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import is_floating
 from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.reducing.reductions import Dims, dims_of, reduced

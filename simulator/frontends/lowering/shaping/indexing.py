@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.errors import poplar_error
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.elementwise.creation import filled
 from simulator.frontends.lowering.elementwise.expressions import mapped
 from simulator.frontends.lowering.rules import lowers

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, concat
 from simulator.poplibs import poplin, popops

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import is_floating
 from simulator.frontends.lowering.elementwise.creation import filled
 from simulator.frontends.lowering.elementwise.expressions import mapped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import is_floating
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import INT, UNSIGNED_INT, Tensor

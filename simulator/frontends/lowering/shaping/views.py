@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import common_type
 from simulator.frontends.lowering.elementwise.creation import fill_with
 from simulator.frontends.lowering.reducing.reductions import summed_to

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.elementwise.creation import filled
 from simulator.frontends.lowering.rules import lowers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.frontends.captured import Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, Type

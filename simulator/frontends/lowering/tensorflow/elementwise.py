@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import common_type, element_type
 from simulator.frontends.lowering.elementwise.expressions import Operand, mapped
 from simulator.frontends.lowering.rules import lowers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, Type
 from simulator.poplibs import poplin, popnn, popops

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.elementwise.expressions import Operand, mapped
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor

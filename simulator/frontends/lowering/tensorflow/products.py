@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from simulator.frontends.captured import Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.products import create_right_operand, matrix_product
 from simulator.frontends.lowering.reducing.reductions import reduced
 from simulator.frontends.lowering.rules import lowers

@@ -6,7 +6,7 @@ order input, forget, candidate, output.
 
 from __future__ import annotations
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.rules import lowers
 from simulator.poplar import Tensor, concat
 from simulator.poplibs import popops

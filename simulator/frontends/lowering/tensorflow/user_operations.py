@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.element_types import element_type
 from simulator.frontends.lowering.rules import lowers
 from simulator.frontends.lowering.tensorflow.cpp_operations import CppLibrary, UserOperationError, cpp_library

@@ -20,7 +20,7 @@ import numpy as np
 
 from simulator.frontends.capture.modules import CapturedModule
 from simulator.frontends.captured import Operator, Program, Value
-from simulator.frontends.lowering.building import Building
+from simulator.frontends.lowering.cursor import Building
 from simulator.frontends.lowering.loss_scaling import FACTOR
 from simulator.frontends.lowering.lowered import Lowered, Observed, Outputs, Settings
 from simulator.frontends.lowering.optimizers import update_rule

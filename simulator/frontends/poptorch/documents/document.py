@@ -185,7 +185,7 @@ Follow `layer1.conv.weight` of `examples/pytorch/mnist.py` through one training 
    of torch's own gradient along (`capture/gradients.py`).
 3. **Lowering** (`lowering/programs.py`). A rule per operator, found by its aten name (`lowering/rules.py`), calls
    PopLibs: `lowering/convolutions.py` asks poplin how a weight of this convolution should lie, and that is where
-   the weight is put. Each call carries a debug context with module path, file and line (`lowering/building.py`).
+   the weight is put. Each call carries a debug context with module path, file and line (`lowering/cursor.py`).
    `lowering/differentiation.py` walks the tape back; `lowering/optimizers.py` subtracts the gradient from the
    weight in place.
 4. **Compilation**. From here on this is any Poplar program: the [journey

@@ -3,7 +3,7 @@ which is part of the function itself."""
 
 from __future__ import annotations
 
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.lowering.lowered import Lowered, Outputs, Settings
 from simulator.frontends.lowering.programs import ModuleLowering
 from simulator.frontends.tensorflow.capture.function import CapturedFunction

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from simulator.frontends.lowering.building import Precision
+from simulator.frontends.lowering.cursor import Precision
 from simulator.frontends.session.connection import ConnectionType
 from simulator.frontends.tensorflow import system
 from simulator.frontends.tensorflow.configuration.categories import Configuration

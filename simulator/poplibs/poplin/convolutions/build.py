@@ -15,21 +15,21 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, Program
 from simulator.graph.tensor import Tensor, concat, tensor_of
 from simulator.machine.cycles.convolution import IN_GROUP
-from simulator.poplibs.poplin.building import convolve, rearrange
-from simulator.poplibs.poplin.building.reduce_partials import Reduction, add_reduce
 from simulator.poplibs.poplin.convolutions import sliding_convolve
 from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, SlidingShares, geometry, sliding_shares
+from simulator.poplibs.poplin.partials import convolve, rearrange
+from simulator.poplibs.poplin.partials.reduce_partials import Reduction, add_reduce
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.convolution_planner import ConvPlan
 from simulator.poplibs.poplin.planning.options import MatMulOptions
 from simulator.poplibs.poplin.planning.plan import Plan
 from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 #: forms whose vertices slide over a kernel
 SLIDING = ("sliding", "in parts")

@@ -11,22 +11,22 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, NUMBER, Parameter, match, operation
-from simulator.poplibs.poplin.building import rearrange
 from simulator.poplibs.poplin.convolutions import build
 from simulator.poplibs.poplin.convolutions.kernel import attributes_of
 from simulator.poplibs.poplin.convolutions.params import ConvParams, OutputTransform, weight_deltas
 from simulator.poplibs.poplin.convolutions.plan_lookup import look_up_convolution_plan
 from simulator.poplibs.poplin.convolutions.turned_weights import turned_on_tiles
+from simulator.poplibs.poplin.partials import rearrange
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.options import parse_convolution_options, shows_plans
 from simulator.poplibs.poputil import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

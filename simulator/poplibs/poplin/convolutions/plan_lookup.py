@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TextIO
 from simulator.base.errors import invalid_option, poplar_error
 from simulator.base.target import Target
 from simulator.base.types import HALF
+from simulator.building.graph import Graph
 from simulator.poplibs.poplin.convolutions.params import ConvParams, weight_deltas
 from simulator.poplibs.poplin.convolutions.sliding_shares import geometry
 from simulator.poplibs.poplin.convolutions.windows import outputs_of
@@ -15,7 +16,6 @@ from simulator.poplibs.poplin.planning.cache import PlanningCache, planned
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.convolution_planner import ConvPlan, plan_convolution
 from simulator.poplibs.poplin.planning.options import parse_convolution_options
-from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

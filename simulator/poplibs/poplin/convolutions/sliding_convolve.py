@@ -9,19 +9,19 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
 from simulator.machine.flops import MAC
 from simulator.poplibs.pieces import rows_edges, vector_edges
-from simulator.poplibs.poplin.building.convolve import map_in_parts, output_runs
-from simulator.poplibs.poplin.building.shares import nested
 from simulator.poplibs.poplin.convolutions.sliding_shares import SlidingShares, geometry, rows_of
 from simulator.poplibs.poplin.convolutions.sliding_vertices import ITEM, sliding_vertex
 from simulator.poplibs.poplin.convolutions.work_items import WorkItems, strides, work_items
+from simulator.poplibs.poplin.partials.convolve import map_in_parts, output_runs
+from simulator.poplibs.poplin.partials.shares import nested
 from simulator.poplibs.poplin.planning.plan import Plan
-from simulator.programming.graph import Graph
 
 
 def acts_shape(plan: Plan) -> list[int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.arrays import Int64Array
-from simulator.poplibs.poplin.building.shares import Range, Shares, nested, shares_of
+from simulator.poplibs.poplin.partials.shares import Range, Shares, nested, shares_of
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.plan import Plan
 

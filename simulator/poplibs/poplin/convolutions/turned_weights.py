@@ -16,13 +16,13 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, Program
 from simulator.graph.tensor import Tensor, taken
 from simulator.poplibs.pieces import mapping_of, vector_edges
 from simulator.poplibs.popops.transposes import transpose_vertex
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 #: What the 16-bit fields of Transpose2D count to.

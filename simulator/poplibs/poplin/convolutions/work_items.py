@@ -16,8 +16,8 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.machine.cycles.rounding import WORKERS, ceil_div
 from simulator.machine.cycles.worklist import ListedWork
-from simulator.poplibs.poplin.building.shares import nested
 from simulator.poplibs.poplin.convolutions.sliding_shares import Geometry, SlidingShares, geometry
+from simulator.poplibs.poplin.partials.shares import nested
 
 
 class WorkItems(NamedTuple):

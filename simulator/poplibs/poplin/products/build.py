@@ -8,16 +8,16 @@ that would rearrange nothing is left out. Serial passes repeat Convolve and Redu
 from __future__ import annotations
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Program
 from simulator.graph.tensor import Tensor, concat
-from simulator.poplibs.poplin.building import convolve, passes, rearrange
-from simulator.poplibs.poplin.building.passes import add_pass
-from simulator.poplibs.poplin.building.reduce_partials import result_variable
-from simulator.poplibs.poplin.building.shares import Shares, shares_of
+from simulator.poplibs.poplin.partials import convolve, passes, rearrange
+from simulator.poplibs.poplin.partials.passes import add_pass
+from simulator.poplibs.poplin.partials.reduce_partials import result_variable
+from simulator.poplibs.poplin.partials.shares import Shares, shares_of
 from simulator.poplibs.poplin.planning.options import MatMulOptions
 from simulator.poplibs.poplin.planning.plan import Plan
-from simulator.programming.graph import Graph
 
 
 def build(

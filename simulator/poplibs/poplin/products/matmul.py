@@ -9,6 +9,7 @@ from typing import Any, TextIO, overload
 
 from simulator.base.errors import graph_connection_error, invalid_option, type_error
 from simulator.base.types import FLOAT, HALF, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -21,7 +22,6 @@ from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poplin.products.kernel import attributes_of
 from simulator.poplibs.poplin.products.plan_lookup import look_up_product_plan
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None

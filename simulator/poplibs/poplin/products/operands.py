@@ -10,6 +10,7 @@ from typing import Any
 
 from simulator.base.errors import graph_connection_error
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy, Program, Sequence
 from simulator.graph.tensor import Tensor
@@ -20,7 +21,6 @@ from simulator.poplibs.poplin.products import build
 from simulator.poplibs.poplin.products.matmul import AFTER_PROGRAM
 from simulator.poplibs.poplin.products.plan_lookup import look_up_product_plan, sizes_of
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 _SHAPES = (
     Parameter("aShape", (list, tuple)),

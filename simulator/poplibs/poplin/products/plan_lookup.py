@@ -8,12 +8,12 @@ from typing import Any
 from simulator.base.errors import graph_connection_error, invalid_option, poplar_error, type_error
 from simulator.base.target import Target
 from simulator.base.types import FLOAT, HALF, Type
+from simulator.building.graph import Graph
 from simulator.poplibs.poplin.planning.cache import PlanningCache, planned
 from simulator.poplibs.poplin.planning.options import parse_options
 from simulator.poplibs.poplin.planning.plan import Plan
 from simulator.poplibs.poplin.planning.product_planner import plan_matmul
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Execute, LibraryGroup, Program
@@ -21,7 +22,6 @@ from simulator.graph.vertices import BlockCosts, FieldSpec, VertexBlock, VertexT
 from simulator.machine.cycles import solvers as cycles
 from simulator.machine.cycles.described import described
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

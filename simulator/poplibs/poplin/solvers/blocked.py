@@ -8,11 +8,11 @@ from typing import Any
 
 from simulator.base.errors import invalid_option
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = dict[str, Any] | None
 

@@ -11,18 +11,18 @@ from math import prod
 from typing import Any
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.library_calls import LAYER, operation
-from simulator.poplibs.poplin.building import rearrange
+from simulator.poplibs.poplin.partials import rearrange
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.preplan import MatMulParams
 from simulator.poplibs.poplin.products.matmul import matMulGrouped, matMulGroupedAcc
 from simulator.poplibs.poplin.products.operands import createMatMulGroupedInputLHS, createMatMulGroupedInputRHS
 from simulator.poplibs.poplin.solvers.block_vertices import add_blocks, cholesky_vertex, inverse_vertex
 from simulator.poplibs.poplin.solvers.blocked import Options, block_size, by_batch, check_square, matrix_of_blocks
-from simulator.programming.graph import Graph
 
 Cache = PlanningCache | None
 

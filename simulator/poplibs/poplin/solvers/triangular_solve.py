@@ -14,12 +14,13 @@ from math import prod
 from typing import Any
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, operation
-from simulator.poplibs.poplin.building import rearrange
+from simulator.poplibs.poplin.partials import rearrange
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.preplan import MatMulParams
 from simulator.poplibs.poplin.products.matmul import matMulGrouped
@@ -28,7 +29,6 @@ from simulator.poplibs.poplin.solvers.block_vertices import add_blocks, solve_ve
 from simulator.poplibs.poplin.solvers.blocked import Options, block_size, by_batch, check_square, matrix_of_blocks
 from simulator.poplibs.poputil import graphfn, mapTensorLinearly
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Cache = PlanningCache | None
 

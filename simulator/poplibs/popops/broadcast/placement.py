@@ -12,6 +12,8 @@ import numpy as np
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_SHORT
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
@@ -23,8 +25,6 @@ from simulator.poplibs.popops.broadcast.patterns import Patterns, Segments, patt
 from simulator.poplibs.popops.broadcast.shortcuts import chunks, surely_general
 from simulator.poplibs.popops.vertices import elementwise_vertex
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain
 
 
 @dataclass(frozen=True)

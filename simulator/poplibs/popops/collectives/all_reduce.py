@@ -13,6 +13,7 @@ import numpy as np
 from simulator.arrays import BoolArray
 from simulator.base.errors import invalid_option
 from simulator.base.types import UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
 from simulator.graph.tensor import Tensor
@@ -21,7 +22,6 @@ from simulator.poplibs.popops.elementwise import binary, unary
 from simulator.poplibs.popops.reductions.reduce import Operation, ReduceParams, reduce
 from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import AssumeEqualAcrossReplicas, Copy, CrossReplicaCopy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -28,7 +29,6 @@ from simulator.poplibs.popops.elementwise import binary
 from simulator.poplibs.popops.padding import pad
 from simulator.poplibs.popops.slices.dynamic import dynamicSlice
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 @overload

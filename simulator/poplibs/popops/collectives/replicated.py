@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor
@@ -9,7 +10,6 @@ from simulator.poplibs.popops.collectives import all_reduce, gathering
 from simulator.poplibs.popops.collectives.all_reduce import CollectiveOperator
 from simulator.poplibs.popops.reductions.reduce import Operation
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 

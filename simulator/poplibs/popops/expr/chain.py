@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.base.types import BOOL, type_named
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Copy
 from simulator.graph.program import Sequence as ProgramSequence
@@ -20,7 +21,6 @@ from simulator.poplibs.popops.expr.coding import Code
 from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.broadcasting import broadcastToMatch
 from simulator.poplibs.poputil.copies import duplicate
-from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, type_named
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain
 from simulator.codelets.run import store
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, LibraryGroup
@@ -30,8 +32,6 @@ from simulator.poplibs.popops.elementwise import createOutputForElementWiseOp
 from simulator.poplibs.popops.expr.coding import Code, casts_in, evaluate, operators_in
 from simulator.poplibs.popops.operators import BINARY
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain
 from simulator.runtime.values.kernels import register
 
 TYPES = {t.name for t in (FLOAT, HALF, INT, UNSIGNED_INT, BOOL)}

@@ -10,6 +10,7 @@ import numpy as np
 
 from simulator.base.errors import invalid_option
 from simulator.base.options.flags import spelled
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
@@ -21,7 +22,6 @@ from simulator.poplibs.popops.expr.nodes import Expr, on_place_holders
 from simulator.poplibs.popops.expr.op_types import OpType
 from simulator.poplibs.popops.expr.optimise import optimised
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 _DEFAULTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.base.errors import type_error
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
@@ -14,7 +15,6 @@ from simulator.poplibs.popops.expr.mapping import Options, chosen_options, map_e
 from simulator.poplibs.popops.expr.nodes import on_place_holders
 from simulator.poplibs.popops.expr.op_types import BinaryOpType, TernaryOpType, UnaryOpType
 from simulator.poplibs.popops.ternary import ternary
-from simulator.programming.graph import Graph
 
 
 def apply_operator(

@@ -16,6 +16,7 @@ import numpy as np
 from simulator.arrays import AnyArray
 from simulator.base.errors import index_error, poplar_error, type_error
 from simulator.base.types import BOOL, FLOAT, HALF, Type
+from simulator.building.graph import Graph
 from simulator.codelets.run import store
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
@@ -39,7 +40,6 @@ from simulator.poplibs.popops.reductions.stage import Stage
 from simulator.poplibs.popops.reductions.stages import Stages
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 Params = ReduceParams | Operation

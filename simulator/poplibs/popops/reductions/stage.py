@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from simulator.arrays import Int64Array
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
 from simulator.graph.vertices import FieldEdges
@@ -21,7 +22,6 @@ from simulator.poplibs.pieces import rows_edges, vector_edges
 from simulator.poplibs.popops.reductions.terms import Groups
 from simulator.poplibs.popops.reductions.vertices import COUNTS, Kind, ReduceForm, reduce_vertex
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

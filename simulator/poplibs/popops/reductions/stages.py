@@ -18,6 +18,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import Type
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain, linear_shares
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.tensor import Tensor
@@ -29,8 +31,6 @@ from simulator.poplibs.popops.reductions.stage import Stage, add_vertices
 from simulator.poplibs.popops.reductions.terms import Cells, Groups
 from simulator.poplibs.poputil.linear_mapping import hashed_tiles, map_shares, mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain, linear_shares
 
 #: A stage over all tiles follows while more than this many partial results an output are left.
 _MUCH = 32

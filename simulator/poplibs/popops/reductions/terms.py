@@ -13,10 +13,10 @@ import numpy as np
 
 from simulator.arrays import BoolArray, Int64Array
 from simulator.base import regions
+from simulator.building.graph import Graph
 from simulator.graph.tensor import Tensor
 from simulator.machine.cycles.rounding import WORKERS
 from simulator.poplibs.pieces import mapping_of
-from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

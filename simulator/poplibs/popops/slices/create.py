@@ -11,6 +11,8 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import UNSIGNED_INT, Type
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain, linear_shares
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops.slices.embedding import LEAST_INDICES, Options, SlicePlan, chosen_options, column_grain
@@ -24,8 +26,6 @@ from simulator.poplibs.popops.slices.sliced_view import (
 )
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain, linear_shares
 
 
 @dataclass(frozen=True)

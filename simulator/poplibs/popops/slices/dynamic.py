@@ -15,6 +15,8 @@ from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
 from simulator.base.errors import type_error
 from simulator.base.types import INT, UNSIGNED_INT
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup
@@ -28,8 +30,6 @@ from simulator.poplibs.popops.slices.sliced_view import as_slices, check_slice, 
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain
 from simulator.runtime.values.arena import Rows
 from simulator.runtime.values.kernels import register
 

@@ -19,6 +19,7 @@ from simulator.arrays import Int64Array
 from simulator.base.errors import invalid_option
 from simulator.base.options.flags import spelled
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.machine import exchange as fabric
 from simulator.machine import local_copy
 from simulator.machine.cycles import movement, reduction, scaled
@@ -26,7 +27,6 @@ from simulator.machine.cycles import slices as cycles
 from simulator.machine.cycles.rounding import WORKERS, ceil_div, per_worker, whole
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 
 Options = dict[str, str] | None
 _CHOICES = {

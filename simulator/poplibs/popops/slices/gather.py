@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from simulator.base.types import Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
@@ -18,7 +19,6 @@ from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix
 from simulator.poplibs.popops.slices.multi_slice import multiSlice
 from simulator.poplibs.popops.slices.sliced_view import sliceable_by_columns
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 @dataclass(frozen=True)

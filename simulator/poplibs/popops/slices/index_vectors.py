@@ -8,13 +8,13 @@ from math import prod
 import numpy as np
 
 from simulator.base.types import INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Sequence as ProgramSequence
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.popops import elementwise
 from simulator.poplibs.popops.reductions.reduce import Operation, reduce
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 def index_matrix(name: str, indices: Tensor, vector_dim: int, size: int) -> tuple[Tensor, list[int]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.arrays import AnyArray
 from simulator.base.types import FLOAT, HALF, INT, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.program import Sequence as ProgramSequence
@@ -37,7 +38,6 @@ from simulator.poplibs.popops.slices.sliced_view import as_slices, in_columns
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray
 from simulator.base.types import FLOAT, HALF
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Program
 from simulator.graph.program import Sequence as ProgramSequence
@@ -44,7 +45,6 @@ from simulator.poplibs.popops.slices.row_blocks import (
 from simulator.poplibs.popops.slices.sliced_view import as_slices, in_columns
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.types import UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.tensor import Tensor
 from simulator.poplibs.library_calls import operation
@@ -20,7 +21,6 @@ from simulator.poplibs.popops.slices.dynamic import parts_of_slices
 from simulator.poplibs.popops.slices.embedding import Options, SlicePlan, chosen_options
 from simulator.poplibs.popops.slices.sliced_view import check_slice, column_runs
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 
 def matrix_blocks(graph: Graph, base: Tensor, lookups: int, plan: SlicePlan) -> Blocks:

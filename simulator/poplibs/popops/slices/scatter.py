@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.program import Program
 from simulator.graph.program import Sequence as ProgramSequence
@@ -15,7 +16,6 @@ from simulator.poplibs.popops.slices.dynamic import dynamicSlice, dynamicUpdate
 from simulator.poplibs.popops.slices.index_vectors import as_rows, index_matrix
 from simulator.poplibs.popops.slices.multi_update import multiUpdate
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
 
 UpdateComputationFunc = Callable[[Graph, Tensor, Tensor, ProgramSequence], Tensor]
 

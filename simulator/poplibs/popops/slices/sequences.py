@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import UNSIGNED_INT, numpy_type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -28,7 +29,6 @@ from simulator.poplibs.popops.slices.row_blocks import offset_edges
 from simulator.poplibs.popops.slices.sliced_view import column_runs
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from simulator.arrays import Int64Array
 from simulator.base.types import Interval, Type
+from simulator.building.graph import Graph
+from simulator.building.mapping import grain, linear_shares
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor, concat
 from simulator.poplibs.poputil.exceptions import poplibs_error
-from simulator.programming.graph import Graph
-from simulator.programming.mapping import grain, linear_shares
 
 
 def check_slice(name: str, shape: Sequence[int], dims: Sequence[int], sizes: Sequence[int]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base.types import BOOL, UNSIGNED_INT
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import DebugInfo
 from simulator.graph.program import Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor
@@ -25,7 +26,6 @@ from simulator.machine.cycles import sorting as cycles
 from simulator.machine.cycles.described import described_as
 from simulator.poplibs.pieces import vector_edges
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.arrays import AnyArray, Int64Array
 from simulator.base import regions
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.objects import ComputeSet
 from simulator.graph.program import Copy, Execute, LibraryGroup, RepeatWhileTrue, Sequence
@@ -30,7 +31,6 @@ from simulator.poplibs.popops.ternary import ternary
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.type_names import short_name
-from simulator.programming.graph import Graph
 from simulator.runtime.values.kernels import register
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from simulator.base.types import FLOAT, HALF, INT, NO_LIMIT, UNSIGNED_INT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Sequence
 from simulator.graph.tensor import Tensor, concat
@@ -28,7 +29,6 @@ from simulator.poplibs.popops.sorting.compare_swap import Work, add_step, laid_o
 from simulator.poplibs.poputil.copies import duplicate
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 
 class SortOrder(Enum):

@@ -17,6 +17,7 @@ from simulator.arrays import Int64Array
 from simulator.base import regions
 from simulator.base.target import Target
 from simulator.base.types import FLOAT, HALF, UNSIGNED_SHORT, Type
+from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context, DebugInfo
 from simulator.graph.program import Copy, Execute, LibraryGroup, Sequence
 from simulator.graph.tensor import Tensor, concat, taken
@@ -43,7 +44,6 @@ from simulator.poplibs.popsparse.static_.work_lists import Work, work_of
 from simulator.poplibs.popsparse.storage import Matrix, transposed_blocks
 from simulator.poplibs.poputil.exceptions import poplibs_error
 from simulator.poplibs.poputil.linear_mapping import mapTensorLinearly
-from simulator.programming.graph import Graph
 
 
 class Share(NamedTuple):

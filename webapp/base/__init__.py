@@ -1,0 +1,1 @@
+"""What every page imports: the library of opened files, addresses, selections, formats, themes."""

@@ -1,6 +1,0 @@
-"""Reports dropped on the first page, unpacked into a private folder that is deleted when the viewer ends."""
-
-from webapp.uploads.store import Uploads
-from webapp.uploads.unpack import RefusedError, unpack
-
-__all__ = ["RefusedError", "Uploads", "unpack"]
