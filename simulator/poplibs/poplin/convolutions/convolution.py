@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from simulator.arrays import AnyArray
 from simulator.base.errors import graph_connection_error, type_error
 from simulator.base.types import FLOAT, HALF, Type
 from simulator.building.graph import Graph
@@ -18,15 +19,41 @@ from simulator.graph.tensor import Tensor
 from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, NUMBER, Parameter, match, operation
 from simulator.poplibs.poplin.convolutions import build
-from simulator.poplibs.poplin.convolutions.kernel import attributes_of
 from simulator.poplibs.poplin.convolutions.params import ConvParams, OutputTransform, weight_deltas
 from simulator.poplibs.poplin.convolutions.plan_lookup import look_up_convolution_plan
 from simulator.poplibs.poplin.convolutions.turned_weights import turned_on_tiles
+from simulator.poplibs.poplin.convolutions.windows import convolve
 from simulator.poplibs.poplin.partials import rearrange
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poplin.planning.canonical_params import CanonicalConvParams
 from simulator.poplibs.poplin.planning.options import parse_convolution_options, shows_plans
+from simulator.poplibs.poplin.planning.plan import Plan
+from simulator.poplibs.poplin.products.kernel import store_product
+from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.poputil import mapTensorLinearly
+from simulator.runtime.values.kernels import register
+
+# The kernel of a convolution: computes it whole in float32 and writes the stored layout.
+
+
+def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:
+    """What the kernel needs of a convolution and its plan."""
+    return {
+        "params": params,
+        "swapped": plan.swapped,
+        "out_group": plan.method.out_group,
+        "conv_group": plan.method.conv_group,
+    }
+
+
+@register("poplin.convolution", stores="images")
+def _convolution_kernel(outputs: list[AnyArray], inputs: list[AnyArray], attributes: dict[str, Any]) -> None:
+    params = attributes["params"]
+    result = convolve(wide(inputs[0]), wide(inputs[1]), params)
+    product = result.reshape(params.groups, -1, params.out_channels)
+    product = product.swapaxes(1, 2) if attributes["swapped"] else product
+    store_product(outputs[0], product, attributes["out_group"], attributes["conv_group"])
+
 
 Options = dict[str, Any] | None
 Cache = PlanningCache | None
