@@ -1,5 +1,5 @@
 // @ts-check
-/* The colour scales of maps on canvases, from the tokens of the theme; webapp/base/theme.py gives the same ones to Plotly.
+/* The colour scales of maps on canvases, from the tokens of the theme; webapp/base/theme.py gives Plotly the same ones.
 
    colourScale(kind)          Uint32Array of 256 pixels for ImageData (kind "sequential" or "diverging")
    scaleColour(kind, share)   "rgb(r, g, b)" at a share 0..1; diverging: 0 = less, 0.5 = equal, 1 = more

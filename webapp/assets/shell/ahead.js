@@ -1,5 +1,6 @@
 // @ts-check
-/* The scripts of the plots and tables that a page opens with (webapp/shell/index_page.py) run while the server builds it.
+/* The scripts of the plots and tables that a page opens with (webapp/shell/index_page.py) run while the server builds
+   it.
 
    They are links of the head, so that the browser has them by then. Dash's plot takes window.Plotly if there is one,
    else it loads the script again: while it is on its way, window.Plotly is the promise of it. */
