@@ -23,7 +23,7 @@ from simulator.poplibs import popops
 from simulator.poplibs.library_calls import LAYER, operation
 from simulator.poplibs.poplin.convolutions import convolution as one
 from simulator.poplibs.poplin.convolutions.params import ConvParams
-from simulator.poplibs.poplin.partials.side_by_side import side_by_side
+from simulator.poplibs.poplin.partials.side_by_side import independent, side_by_side
 from simulator.poplibs.poplin.planning.cache import PlanningCache
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
@@ -118,7 +118,8 @@ def convolution(
 
         def turn(own: Graph, given: ConvolutionArgs, part: Sequence, name: DebugInfo) -> Tensor:
             turned = one.createWeights(own, given.params, (name, "weightsTransposed"), given.options, cache)
-            one.weightsTransposeChansFlipXY(own, given.weights, turned, part, (name, "weightsTransposed"))
+            # By the whole graph: the weights may lie on any tiles.
+            one.weightsTransposeChansFlipXY(graph, given.weights, turned, part, (name, "weightsTransposed"))
             return turned
 
         weights = runs.add(turn)
@@ -167,13 +168,14 @@ def convolutionWeightUpdate(
 
     found = dict(zip(map(id, args), runs.add(deltas), strict=True))
 
-    def regroup(own: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> Tensor:
-        return one.regrouped_like(own, given.weights, found[id(given)], part, name)
+    # By the whole graph: the weights, which stay on their tiles, may lie on any.
+    def regroup(_: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> Tensor:
+        return one.regrouped_like(graph, given.weights, found[id(given)], part, name)
 
     regrouped = dict(zip(map(id, args), runs.add(regroup), strict=True))
 
-    def update(own: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> None:
-        popops.scaledAddTo(own, given.weights, regrouped[id(given)], given.scale, part, (name, "UpdateWeights"))
+    def update(_: Graph, given: ConvWeightUpdateArgs, part: Sequence, name: DebugInfo) -> None:
+        popops.scaledAddTo(graph, given.weights, regrouped[id(given)], given.scale, part, (name, "UpdateWeights"))
 
     runs.add(update)
 
@@ -189,14 +191,15 @@ class _Runs(Generic[Given]):
         self._graphs = _graphs(api, graph, [given.params for given in args], options)
 
     def add(self, build: Callable[[Graph, Given, Sequence, DebugInfo], Result]) -> list[Result]:
-        """Build a step of each and append them to the program; the results of the builders."""
+        """Build a step of each and append them to the program; the results of the builders. Steps of which one writes
+        what another reads or writes (two updates of the same weights) run one after another."""
         parts = [Sequence() for _ in self._args]
         results = []
         for number, (own, given, part) in enumerate(zip(self._graphs, self._args, parts, strict=True)):
             name = self._graph.addDebugInfo((self._call, f"conv{number}"), LAYER)
             results.append(build(own, given, part, name))
         parts = [part for part in parts if part.programs]
-        if len(parts) > 1 and self._graphs[0] is not self._graph:
+        if len(parts) > 1 and self._graphs[0] is not self._graph and independent(parts):
             self._prog.add(side_by_side(self._graph, parts, self._call))
         else:
             for part in parts:
@@ -235,7 +238,7 @@ def _parse(api: str, options: Options) -> tuple[str, int]:
     plan_type, least = str(given.pop("planType", "parallel")), str(given.pop("perConvReservedTiles", 50))
     if plan_type not in ("parallel", "serial"):
         raise invalid_option(f"multiconv.{api}: planType is {plan_type!r}; it is parallel or serial.")
-    if not least.isdigit() or int(least) < 1:
+    if not least.isdecimal() or int(least) < 1:
         raise invalid_option(f"multiconv.{api}: perConvReservedTiles is {least!r}; it is a number, at least 1.")
     for name in given:
         raise invalid_option(f"multiconv.{api} has no option '{name}'; it has planType and perConvReservedTiles.")

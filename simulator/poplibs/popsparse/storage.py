@@ -75,7 +75,14 @@ class Matrix:
 
     def _check(self) -> None:
         height, width = self.blockDimensions
-        if height < 1 or width < 1 or self.numRows % height or self.numColumns % width:
+        if {self.nzValues.ndim, self.columnIndices.ndim, self.rowIndices.ndim} != {1}:
+            raise poplibs_error("Values and indices of a sparse matrix are lists of numbers, not of lists.")
+        if (
+            min(height, width) < 1
+            or min(self.numRows, self.numColumns) < 0
+            or self.numRows % height
+            or self.numColumns % width
+        ):
             raise poplibs_error(
                 f"A matrix of {self.numRows} x {self.numColumns} cannot be made of blocks of {height} x {width}."
             )

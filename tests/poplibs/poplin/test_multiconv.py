@@ -106,6 +106,42 @@ def test_results_are_those_of_single_convolutions(kind: str, pass_: str) -> None
             np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["parallel", "serial"])
+def test_updates_of_the_same_weights_follow_each_other(kind: str) -> None:
+    params = ConvParams(FLOAT, 1, [4, 4], [1, 1], 8, 8, 1)
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        weights, inputs = poplin.createWeights(graph, params, "w"), poplin.createInput(graph, params, "x")
+        slopes = [poplin.createInput(graph, params, f"dy{number}") for number in range(2)]
+        updates = [multiconv.ConvWeightUpdateArgs(slope, weights, inputs, -1.0, params) for slope in slopes]
+        multiconv.convolutionWeightUpdate(graph, updates, program, "wu", {**OPTIONS, "planType": kind})
+        values = {"w": (weights, np.zeros(weights.shape())), "x": (inputs, np.ones(inputs.shape()))}
+        for number, slope in enumerate(slopes):
+            values[f"dy{number}"] = (slope, np.full(slope.shape(), number + 1.0))
+        return values, weights
+
+    for result in both_ways(build, 8):
+        assert (result == -16 * (1 + 2)).all()
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_operands_may_lie_on_any_tiles(turned: bool) -> None:
+    params = ConvParams(FLOAT, 1, [4, 4], [1, 1], 8, 8, 1)
+
+    def build(graph: Graph, program: Sequence) -> tuple[dict[str, tuple[Tensor, Any]], Tensor]:
+        inputs = [poplin.createInput(graph, params, f"x{number}") for number in range(2)]
+        weights = [poplin.createWeights(graph, params, f"w{number}") for number in range(2)]
+        args = [multiconv.ConvolutionArgs(x, w, params) for x, w in zip(inputs, weights, strict=True)]
+        outputs = multiconv.convolution(graph, args, turned, program, "conv", OPTIONS)
+        values = {f"x{number}": (x, np.full(x.shape(), number + 1.0)) for number, x in enumerate(inputs)}
+        values |= {f"w{number}": (w, np.ones(w.shape())) for number, w in enumerate(weights)}
+        return values, concat([out.expand([0]) for out in outputs])
+
+    for result in both_ways(build, 8):
+        assert (result[0] == 8).all()
+        assert (result[1] == 16).all()
+
+
 def test_what_is_no_multi_convolution_is_refused() -> None:
     graph = small_graph(24)
     args = [multiconv.CreateTensorArgs(PARAMS[0])]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simulator.building.estimates import elements_of
-from simulator.poplar import FLOAT, HALF, Graph, Tensor, invalid_option
+from simulator.poplar import FLOAT, HALF, INT, Graph, Tensor, invalid_option, type_error
 from simulator.poplar.program import Sequence
 from simulator.poplibs import poplin
 from simulator.poplibs.poputil.exceptions import poplibs_error
@@ -135,3 +135,12 @@ def test_what_cannot_be_solved_is_refused() -> None:
         poplin.triangularSolve(graph, square, b, False, True, True, program)
     with pytest.raises(invalid_option, match="blockSize is '0'; it is a number of rows, at least 1"):
         poplin.cholesky(graph, square, True, program, "", {"blockSize": "0"})
+    with pytest.raises(invalid_option, match="matMul has no option 'blocks'"):
+        poplin.cholesky(graph, square, True, program, "", {"blocks": "2"})
+    halves, numbers = graph.addVariable(HALF, [4, 1]), graph.addVariable(INT, [4, 4])
+    with pytest.raises(type_error, match="triangularSolve: the elements are float and half; all must be FLOAT or all"):
+        poplin.triangularSolve(graph, square, halves, True, True, True, program)
+    with pytest.raises(type_error, match="choleskyInPlace: the elements are int; all must be FLOAT or all HALF"):
+        poplin.choleskyInPlace(graph, numbers, True, program)
+    empty = graph.addVariable(FLOAT, [0, 0])
+    assert poplin.cholesky(graph, empty, True, program).shape() == [0, 0]

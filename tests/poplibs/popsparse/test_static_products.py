@@ -194,6 +194,15 @@ def test_what_does_not_fit_is_refused() -> None:
         static.createSparseDenseMatMulLHS(graph, FLOAT, params, csr, "lhs", {"availableMemoryProportion": "0"})
     with pytest.raises(invalid_option, match="no option 'bands'"):
         static.createSparseDenseMatMulLHS(graph, FLOAT, params, csr, "lhs", {"bands": "1"})
+    for name, value, sentence in (
+        ("availableMemoryProportion", "nan", "not a finite number"),
+        ("availableMemoryProportion", "inf", "not a finite number"),
+        ("numBands", "-1", "not a finite number of at least 0"),
+        ("nSplit", 1.5, "not a whole number"),
+        ("nSplit", float("inf"), "is no number"),
+    ):
+        with pytest.raises(invalid_option, match=sentence):
+            static.Partitioner(params, FLOAT, graph.getTarget(), {name: value})
 
 
 @pytest.mark.parametrize(
@@ -204,6 +213,8 @@ def test_what_does_not_fit_is_refused() -> None:
         ("COOMatrix", (4, 4, [1], [4], [0]), "beyond the 4 columns"),
         ("COOMatrix", (4, 4, [1, 2, 3], [0], [0], (2, 2)), "not whole blocks of 2 x 2"),
         ("COOMatrix", (4, 4, [1] * 4, [1], [0], (2, 2)), "not a multiple of the block's 2 columns"),
+        ("COOMatrix", (4, 4, [[1, 2]], [0], [0]), "lists of numbers, not of lists"),
+        ("COOMatrix", (-4, 4), "-4 x 4 cannot be made of blocks of 1 x 1"),
         ("COOMatrix", (5, 4, [1] * 4, [0], [0], (2, 2)), "5 x 4 cannot be made of blocks of 2 x 2"),
         ("CSRMatrix", (2, 2, [1, 2], [0, 1], [0, 1]), "ascending numbers of values"),
         ("CSCMatrix", (2, 2, [1, 2], [0, 1, 3], [0, 1]), "ascending numbers of values"),

@@ -2,13 +2,14 @@
 
 Each operation is built alone, for a virtual graph. Then the copies that come next in all of them are put beside each
 other, which makes one exchange of them, and the vertices that come next into one compute set. What is neither (a loop)
-runs alone. On values the operations run one after another: none reads what another writes."""
+runs alone. On values the operations run one after another: none reads what another writes (`independent`)."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
 from collections.abc import Sequence as SequenceOf
+from itertools import permutations
 from typing import Any
 
 from simulator.arrays import AnyArray
@@ -21,17 +22,26 @@ from simulator.runtime.values.kernels import kernel, register
 _MOVES = (Copy, WriteUndef)
 
 
+def independent(parts: SequenceOf[Sequence]) -> bool:
+    """Whether no part reads or writes what another one writes."""
+    operands = [[_operands(program) for program in part.programs] for part in parts]
+    reads = [[tensor for _, inputs, _, _ in steps for tensor in inputs] for steps in operands]
+    writes = [[tensor for _, _, outputs, _ in steps for tensor in outputs] for steps in operands]
+    return not any(
+        written.intersectsWith(tensor)
+        for writer, reader in permutations(range(len(parts)), 2)
+        for written in writes[writer]
+        for tensor in (*reads[reader], *writes[reader])
+    )
+
+
 def side_by_side(graph: Graph, parts: SequenceOf[Sequence], name: Context) -> LibraryGroup:
-    """One program of library operations and copies. `parts` may not be used any more."""
+    """One program of `independent` parts, which are library operations and copies and may not be used any more."""
     inputs: list[Tensor] = []
     outputs: list[Tensor] = []
     steps = []
     for program in (program for part in parts for program in part.programs):
-        if isinstance(program, LibraryGroup):
-            step = (program.kernel, program.inputs, program.outputs, program.attributes)
-        else:
-            assert isinstance(program, Copy)
-            step = ("poplin.copied", [program.source], [program.destination], {})
+        step = _operands(program)
         begins = len(inputs), len(outputs)
         inputs += step[1]
         outputs += step[2]
@@ -39,6 +49,14 @@ def side_by_side(graph: Graph, parts: SequenceOf[Sequence], name: Context) -> Li
         steps.append({"kernel": step[0], "begins": list(begins), "ends": list(ends), "attributes": step[3]})
     merged = list(_merged(graph, [deque(_leaves(part)) for part in parts]))
     return LibraryGroup(merged, "poplin.sideBySide", inputs, outputs, {"steps": steps}, name)
+
+
+def _operands(program: Program) -> tuple[str, list[Tensor], list[Tensor], dict[str, Any]]:
+    """(kernel, inputs, outputs, attributes) of a library operation or a copy."""
+    if isinstance(program, LibraryGroup):
+        return program.kernel, program.inputs, program.outputs, program.attributes
+    assert isinstance(program, Copy)
+    return "poplin.copied", [program.source], [program.destination], {}
 
 
 def _leaves(program: Program) -> Iterator[Program]:

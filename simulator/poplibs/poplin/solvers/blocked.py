@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.base.errors import invalid_option
-from simulator.base.types import Type
+from simulator.base.errors import invalid_option, type_error
+from simulator.base.types import FLOAT, HALF, Type
 from simulator.building.graph import Graph
 from simulator.graph.debug_context import Context
 from simulator.graph.tensor import Tensor
+from simulator.poplibs.poplin.planning.options import parse_options
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
@@ -20,12 +21,21 @@ DEFAULT_BLOCK = 64
 
 
 def block_size(api: str, options: Options) -> tuple[int, dict[str, Any]]:
-    """(blockSize, the options that are left for products). Raises `invalid_option` for what is no positive number."""
+    """(blockSize, the options that are left for products). Raises `invalid_option` for what is no positive number, and
+    for what is no option of products."""
     left = dict(options or {})
     wanted = left.pop("blockSize", DEFAULT_BLOCK)
-    if not str(wanted).isdigit() or int(wanted) < 1:
+    if not str(wanted).isdecimal() or int(wanted) < 1:
         raise invalid_option(f"{api}: blockSize is {wanted!r}; it is a number of rows, at least 1.")
+    parse_options(left)
     return int(wanted), left
+
+
+def check_types(api: str, *types: Type) -> None:
+    """Raises `type_error` for elements that are not all FLOAT or all HALF."""
+    if len(set(types)) > 1 or types[0] not in (FLOAT, HALF):
+        names = " and ".join(map(str, types))
+        raise type_error(f"{api}: the elements are {names}; all must be FLOAT or all HALF.")
 
 
 def check_square(api: str, shape: list[int]) -> None:

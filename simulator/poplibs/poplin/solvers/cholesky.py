@@ -22,7 +22,14 @@ from simulator.poplibs.poplin.preplan import MatMulParams
 from simulator.poplibs.poplin.products.matmul import matMulGrouped, matMulGroupedAcc
 from simulator.poplibs.poplin.products.operands import createMatMulGroupedInputLHS, createMatMulGroupedInputRHS
 from simulator.poplibs.poplin.solvers.block_vertices import add_blocks, cholesky_vertex, inverse_vertex
-from simulator.poplibs.poplin.solvers.blocked import Options, block_size, by_batch, check_square, matrix_of_blocks
+from simulator.poplibs.poplin.solvers.blocked import (
+    Options,
+    block_size,
+    by_batch,
+    check_square,
+    check_types,
+    matrix_of_blocks,
+)
 
 Cache = PlanningCache | None
 
@@ -37,10 +44,11 @@ def createCholeskyInput(
     cache: Cache = None,
 ) -> Tensor:
     """A new [..., n, n] tensor stored by the blocks that `choleskyInPlace` works on. Raises poplibs_error for another
-    shape, `invalid_option`."""
+    shape, `type_error` for a type other than FLOAT and HALF, `invalid_option`."""
     check_square("createCholeskyInput", shape)
+    check_types("createCholeskyInput", type)
     n = shape[-1]
-    block = min(block_size("createCholeskyInput", options)[0], n)
+    block = min(block_size("createCholeskyInput", options)[0], max(n, 1))
     call = operation(graph, debugContext, "poplin", "createCholeskyInput", shape=shape)
     batches = prod(shape[:-2])
     return matrix_of_blocks(graph, type, [batches, n, n], block, block, call, not lower).reshape(shape)
@@ -58,6 +66,7 @@ def cholesky(
     """The factor of each matrix of [..., n, n]: L with L L^T = A where `lower`, else U with U^T U = A. Only that
     triangle of A is read; the other one of the result is zeros. Options: blockSize (64), and those of products."""
     check_square("cholesky", a.shape())
+    check_types("cholesky", a.elementType())
     made = createCholeskyInput(graph, a.elementType(), a.shape(), lower, debugContext, options, cache)
     prog.add(Copy(a, made))
     choleskyInPlace(graph, made, lower, prog, debugContext, options, cache)
@@ -75,6 +84,7 @@ def choleskyInPlace(
 ) -> None:
     """`cholesky`, written over A."""
     check_square("choleskyInPlace", a.shape())
+    check_types("choleskyInPlace", a.elementType())
     size, products = block_size("choleskyInPlace", options)
     call = operation(graph, debugContext, "poplin", "choleskyInPlace", a=a, lower=lower)
     matrices = by_batch(a)

@@ -26,7 +26,14 @@ from simulator.poplibs.poplin.preplan import MatMulParams
 from simulator.poplibs.poplin.products.matmul import matMulGrouped
 from simulator.poplibs.poplin.products.operands import createMatMulGroupedInputLHS, createMatMulGroupedInputRHS
 from simulator.poplibs.poplin.solvers.block_vertices import add_blocks, solve_vertex
-from simulator.poplibs.poplin.solvers.blocked import Options, block_size, by_batch, check_square, matrix_of_blocks
+from simulator.poplibs.poplin.solvers.blocked import (
+    Options,
+    block_size,
+    by_batch,
+    check_square,
+    check_types,
+    matrix_of_blocks,
+)
 from simulator.poplibs.poputil import graphfn, mapTensorLinearly
 from simulator.poplibs.poputil.exceptions import poplibs_error
 
@@ -45,9 +52,10 @@ def createTriangularSolveInputLHS(
     cache: Cache = None,
 ) -> Tensor:
     """A new A [..., n, n] stored by the blocks that `triangularSolve` works on. Raises poplibs_error for shapes that do
-    not fit, `invalid_option`."""
+    not fit, `type_error` for types other than FLOAT or HALF for both, `invalid_option`."""
     api = "createTriangularSolveInputLHS"
     _check_shapes(api, aShape, bShape, leftSide)
+    check_types(api, inputType, outputType)
     call = operation(graph, debugContext, "poplin", api, aShape=aShape, bShape=bShape)
     n, size = aShape[-1], block_size(api, options)[0]
     return _stored(graph, inputType, [prod(aShape[:-2]), n, n], size, leftSide, call).reshape(aShape)
@@ -67,6 +75,7 @@ def createTriangularSolveInputRHS(
     """A new B for `triangularSolve`, its right-hand sides one after another. Raises as the other function."""
     api = "createTriangularSolveInputRHS"
     _check_shapes(api, aShape, bShape, leftSide)
+    check_types(api, inputType, outputType)
     block_size(api, options)
     call = operation(graph, debugContext, "poplin", api, aShape=aShape, bShape=bShape)
     rows, columns = bShape[-2:]
@@ -100,8 +109,9 @@ def triangularSolve(
 ) -> Tensor:
     """x, shaped like B, with A x = B where `leftSide`, else x A = B. A is [..., n, n], B [..., n, k] or [..., k, n].
     Only the triangle `lower` names is read, and with `unitDiagonal` ones in place of its diagonal. Options: blockSize
-    (64), and those of products. Raises poplibs_error for shapes that do not fit, `invalid_option`."""
+    (64), and those of products. Raises poplibs_error for shapes that do not fit, `type_error`, `invalid_option`."""
     _check_shapes("triangularSolve", a.shape(), b.shape(), leftSide)
+    check_types("triangularSolve", a.elementType(), b.elementType())
     size, products = block_size("triangularSolve", options)
     call = operation(graph, debugContext, "poplin", "triangularSolve", a=a, b=b, leftSide=leftSide, lower=lower)
     if b.numElements() == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from simulator.base.errors import invalid_option
@@ -79,10 +80,12 @@ def parsed_options(options: Options) -> MatMulOptions:
         kind = float if name == "availableMemoryProportion" else int
         try:
             values[name] = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise invalid_option(f"{name}={value!r} is no number.") from None
-        if values[name] < 0:
-            raise invalid_option(f"{name}={value!r} is below 0.")
+        if not 0 <= values[name] < inf:
+            raise invalid_option(f"{name}={value!r} is not a finite number of at least 0.")
+        if isinstance(value, float) and values[name] != value:
+            raise invalid_option(f"{name}={value!r} is not a whole number.")
     return MatMulOptions(**values)
 
 
