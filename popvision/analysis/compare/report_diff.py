@@ -148,6 +148,12 @@ def notes(source: ReportSource, target: ReportSource) -> list[str]:
             sentences.append(f"The machines differ: {one.num_tiles:,} and {other.num_tiles:,} tiles.")
         if one.type != other.type:
             sentences.append(f"One report is of {type_name(one)}, the other of {type_name(other)}.")
+    models = [report.reader.meta.get("modelVersion") for report in (source, target)]
+    if None not in models and models[0] != models[1]:
+        sentences.append(
+            f"The costs are of two models, version {models[0]} and {models[1]}: figures differ for that alone; record "
+            "both with the same version."
+        )
     for name, report in (("source", source), ("target", target)):
         if report.lost:
             sentences.append(f"The {name} is damaged, {len(report.lost)} parts of it are lost and not compared.")

@@ -13,10 +13,11 @@ from popvision.analysis.compare.limits import LimitError, check_limits, parse_li
 from popvision.analysis.compare.metrics import METRICS, measure
 from popvision.analysis.compare.report_diff import ReportDiff, compare_reports
 from popvision.analysis.report.source import ReportSource
+from popvision.formats.profile import ProfileWriter
 from tests.analysis.compare.compare_case import opened
 from tests.plain_report import PlainReport
 from tests.planted import LOOKUP, SLOW_NAME, SLOW_PROGRAM, WORST_TILE, planted
-from tests.reports import write_tiny
+from tests.reports import tiny_compilation, tiny_run, write_tiny
 
 
 @pytest.fixture(scope="module")
@@ -186,3 +187,15 @@ def test_the_document_lists_every_metric() -> None:
     for metric in METRICS:
         assert f"| `{metric.name}` | " in document, metric.name
         assert f"{metric.title}: {metric.formula} |" in document, metric.name
+
+
+def test_costs_of_two_models_are_said(tmp_path: Path) -> None:
+    for version in "23":
+        with ProfileWriter(tmp_path / version) as writer:
+            compilation = tiny_compilation()
+            writer.write_compilation(replace(compilation, meta={**compilation.meta, "modelVersion": version}))
+            writer.append_run(tiny_run())
+    before, after = (ReportSource(tmp_path / version) for version in "23")
+    assert compare_reports(before, before).notes == []
+    sentence = "The costs are of two models, version 2 and 3: figures differ for that alone;"
+    assert [note[: len(sentence)] for note in compare_reports(before, after).notes] == [sentence]
