@@ -123,7 +123,7 @@ def test_windows_of_time() -> None:
     assert groups.total_cycles.sum() == total
     with pytest.raises(FormatError, match="added up by"):
         report.grouped_steps("colour")
-    with pytest.raises(NotRecordedError, match="outputExecutionProfile"):
+    with pytest.raises(NotRecordedError, match="does not fit into the memory of the tiles"):
         OpenedReport(SAMPLES / "out_of_memory").window()
 
 

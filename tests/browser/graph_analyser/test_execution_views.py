@@ -26,7 +26,7 @@ from tests.samples import SAMPLES
 pytestmark = pytest.mark.browser
 
 #: A compute set whose vertices work longer in train_mlp_wide.
-WORKED = "layer1/biasGrad/Reduce/ReduceStage1"
+WORKED = "layer1/biasGrad/Reduce/ReduceOnTile"
 
 TWO: Steps = [("C", (2, 3)), ("S", (1, 0)), ("X", (1, 2))]
 TWO_DRAWN = ["CCSX.", "CCCXX"]
