@@ -2,7 +2,13 @@
 
 Files are looked at every 50 ms (size, time, inode). A save that changes comments only moves the figures to their new
 lines. What fails leaves the last figures in place, marked as old. Only three reports are kept: of the figures shown, of
-those before, and of the pinned version."""
+those before, and of the pinned version.
+
+`margin` gives a file's lines their figures and the change since an earlier version. Nothing is lost between two
+versions: for each figure
+
+    changes of lines + of lines that are no longer there + of other files + of what no line has = change of the total
+"""
 
 from __future__ import annotations
 
@@ -23,12 +29,6 @@ from popvision.watch.limits import Limits
 from popvision.watch.program_run import Ended, ProgramRuns
 from popvision.watch.saved_source import Problem, same_lines, syntax_problem
 from popvision.watch.version import NO_FIGURES, Figures, FileLines, Version, read_version
-
-# The margin of a file: each line's figures, and their change since an earlier version.
-#
-# Nothing is lost between two versions: for each figure
-#
-# changes of lines + of lines that are no longer there + of other files + of what no line has = change of the total
 
 _NO_FILE = FileLines("", "", {})
 

@@ -2,7 +2,8 @@
 
 A runner takes any object whose attributes are the fields: ndarrays for vectors, 0-d arrays or numbers for scalars,
 lists of these for vectors of edges. It runs the codelet on an instance of its class and writes outputs back: into the
-very same array for vectors and 0-d arrays, as a new attribute value for plain numbers.
+very same array for vectors and 0-d arrays, as a new attribute value for plain numbers. `codelet_running` keeps codelets
+from hiding floating-point errors that their program stops at.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ from simulator.codelets.printing import running
 from simulator.graph.vertices import FieldSpec
 from simulator.machine.cycles.rounding import WORKERS
 
-# Keeps Python codelets from hiding floating-point errors that their program stops at.
-#
 # Tiles have no counterpart of `np.errstate`: an invalid operation stops them wherever it is. While a codelet runs
 # under flags that stop, its own `np.errstate` and `np.seterr` therefore have no say about these errors. NumPy's
 # functions keep theirs (np.isclose subtracts infinities on purpose), and so do this package's kernels.

@@ -1,7 +1,8 @@
 """compileGraph and compileModule: compile a graph and its programs for an engine, or one program for another runtime.
 
 Compilation copies the columns of the graph that it changes, so a graph stays as it is, and Poplar's second form for
-graphs that are given away (`std::move` in C++) is not needed.
+graphs that are given away (`std::move` in C++) is not needed. Streams and remote buffers are checked against the limits
+of the host's memory.
 """
 
 from __future__ import annotations
@@ -44,11 +45,10 @@ from simulator.graph.store import GraphStore
 from simulator.machine.host_exchange import REMOTE_ROW_ALIGNMENT
 from simulator.runtime.values.numeric_plan import NumericPlan
 
-# Limits of the host's memory for streams and remote buffers.
-#
-# Sources: "The maximum buffer size for each stream is 128 MBytes" (Poplar's page on DataStream; published errors speak
-# of binary megabytes), the same seen of one transfer of a remote buffer, and 16 GiB for all remote buffers of a system
-# without target.extendedMemory. Rows of remote buffers count with their padding (`machine.host_exchange`).
+# Limits of the host's memory. Sources: "The maximum buffer size for each stream is 128 MBytes" (Poplar's page on
+# DataStream; published errors speak of binary megabytes), the same seen of one transfer of a remote buffer, and 16 GiB
+# for all remote buffers of a system without target.extendedMemory. Rows of remote buffers count with their padding
+# (`machine.host_exchange`).
 
 #: Bytes of one transfer.
 TRANSFER_BYTES = 128 << 20

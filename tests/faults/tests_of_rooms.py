@@ -21,7 +21,7 @@ LIKELIEST = 6
 _FOLDERS = {
     "simulator/base": ("tests/engine", "tests/poplar", "tests/compiler"),
     "simulator/graph": ("tests/poplar", "tests/codelets"),
-    "simulator/programming": ("tests/poplar", "tests/runtime"),
+    "simulator/building": ("tests/poplar", "tests/runtime"),
     "popvision": ("tests/test_kept.py", "tests/opened"),
     "popvision/answers": ("tests/agents", "tests/cli"),
     "popvision/export": ("tests/cli", "tests/formats", "tests/opened"),

@@ -1,9 +1,9 @@
-"""Cycles, bytes and executions of each lowered program over all recorded runs.
+"""Cycles, bytes and executions of each lowered program over all recorded runs; the cycles of each Call.
 
 Cycles of a program on an IPU are the lengths of its execution steps there (allCycles, which add up to the total), over
 all recorded runs but those that happen once per attachment (once.py), whose cycles stand in a column of their own.
 *Self* counts a program's own steps; *total* adds those of everything below it and of every function called there, each
-step once, at the call that was running (`call_sites`). So the control programs add up to the device's total, and the
+step once, at the call that was running (`sums_by_call`). So the control programs add up to the device's total, and the
 total of a function is the sum over all its calls. Over several IPUs a figure is the largest of the IPUs; bytes are
 those of all IPUs together.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Cycles of each Call: a recorded step of a function belongs to the call that was running.
 #
 # The report has the steps of a run in order, and a function's programs once, however many calls run them. The program
-# tree gives the order in which a run must come to them, so this module unfolds it (a loop's body for each trip, a
+# tree gives the order in which a run must come to them, so `Unfolding` unfolds it (a loop's body for each trip, a
 # function's body at each call, the branch that the run chose) and compares it with the recorded steps. Where both are
 # equal, each step has a known chain of calls. Where data chose a branch, the recorded steps and the branch record of
 # the run determine it (`branch_reconstruction`). Where neither fits (reports of format 1.0, two calls of one function

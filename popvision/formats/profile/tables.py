@@ -1,4 +1,8 @@
-"""Reads scalar tables as columns, checks them against their rows of `parts`, caches them until the file changes."""
+"""Reads scalar tables as columns, checks them against their rows of `parts`, caches them until the file changes.
+
+Integer columns need no Python object per value: SQLite joins them to text, NumPy parses the text. That is three times
+as fast as fetching rows, and the memory does not grow with a tuple per row.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,6 @@ from popvision.formats.profile.connection import Signature, SqliteFile
 from popvision.formats.profile.foreign import read_foreign
 from popvision.formats.profile.salvage import whole_runs
 from popvision.formats.profile.schema import FORMAT_VERSION, TABLES, Table
-
-# Reads integer columns without a Python object per value: SQLite joins them to text, NumPy parses the text.
-#
-# Three times as fast as fetching rows, and the memory does not grow with a tuple per row.
 
 
 def int_columns(

@@ -1,4 +1,7 @@
-"""The compiled codelets of one graph: vertex types of the sources that were added, and the program of all of them."""
+"""The compiled codelets of one graph: vertex types of the sources that were added, and the program of all of them.
+
+Codelets may constrain the memory of their fields: `elem(*a) != elem(*b)`, `region(*a) != region(*b)`.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,6 @@ from simulator.graph.vertices import CompiledClass, FieldSpec, VertexType, with_
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
-
-# Memory constraints of codelets: `elem(*a) != elem(*b)`, `region(*a) != region(*b)`.
 
 _CONSTRAINT = re.compile(
     r"\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*!=\s*(elem|region)\s*\(\s*\*{0,2}\s*(\w+)\s*\)\s*"

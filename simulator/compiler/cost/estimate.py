@@ -2,7 +2,8 @@
 
 Worker vertices of a tile share six contexts, each of which issues one instruction every six tile cycles; so wall cycles
 = 6 x the largest sum over contexts. Supervisor and multi vertices run one after another in tile cycles. Launch overhead
-exists on hardware only; published model figures are the estimates themselves. Source: poplar-model 5.1, 5.2.
+exists on hardware only; published model figures are the estimates themselves. Source: poplar-model 5.1, 5.2. Tiles with
+external exchange vertices have terms of their own, for what they do before these run (`machine.external_exchange`).
 """
 
 from __future__ import annotations
@@ -33,10 +34,8 @@ from simulator.graph.vertices import VertexBlock
 from simulator.machine import external_exchange as edge
 from simulator.machine import footprint, launch, local_copy
 
-# Cost terms of external exchange vertices, for what their tiles do before they run.
-#
-# A dictionary from tile to terms: a tile has one such vertex in a compute set at the most, and few tiles have one. The
-# figures are those of `simulator.machine.external_exchange`.
+# Terms of external exchange stand in a dictionary by tile: few tiles have such a vertex, and no more than one in a
+# compute set.
 
 
 def external_terms(index: int, blocks: Sequence[VertexBlock], machine: Machine) -> dict[int, list[CostTerm]]:

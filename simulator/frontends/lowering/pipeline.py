@@ -13,6 +13,10 @@ part reads of the forward part's results waits in a ring buffer of 2 S - 2 - 2 s
 into the same variables before the backward part runs, and the newer results take its slot. At the end of a cycle values
 move one turn on, from IPU to IPU; those that skip stages pass through each stage between. Memory: the stash, and a copy
 of each value in each turn that it passes.
+
+One counter names the slot of the stash. `restore` copies it into the variables, `save` writes them to the same slot,
+`advance` goes on to the next; so a value comes back `depth` cycles after it was saved. Each slot has the variables'
+layout: no element leaves its tile. Memory: `depth` times the variables and one slice.
 """
 
 from __future__ import annotations
@@ -28,12 +32,6 @@ from simulator.poplar import UNSIGNED_INT, DebugContext, Function, Graph, Tensor
 from simulator.poplar import program as programs
 from simulator.poplibs import popops, poputil
 from simulator.poplibs.popops import expr as e
-
-# The stash of a pipeline stage: a ring buffer of variables, one slot for each cycle between forward and backward pass.
-#
-# One counter names the slot. `restore` copies it into the variables, `save` writes them to the same slot, `advance`
-# goes on to the next; so a value comes back `depth` cycles after it was saved. Each slot has the variables' layout: no
-# element leaves its tile. Memory: `depth` times the variables and one slice.
 
 
 class Stash:

@@ -1,6 +1,7 @@
 """A captured program as an operator of a session's graph, which calls the simulated device from the host.
 
-Variables stay the session's: the operator takes their values and gives the new ones, which are assigned behind it.
+Variables stay the session's: the operator takes their values and gives the new ones, which are assigned behind it. The
+device keeps its copies; a value is sent where the session's is another one than the device has.
 Before a session runs such an operator, its program is compiled and the device attached (`preparations`), so that errors
 of both come without TensorFlow's own report of a failed operator.
 """
@@ -19,10 +20,6 @@ from simulator.arrays import AnyArray
 from simulator.frontends.tensorflow.capture.function import CapturedFunction
 from simulator.frontends.tensorflow.device_variables import Holder
 from simulator.frontends.tensorflow.system import CompiledFunction
-
-# Variables of graph mode: a session gives their values to each run of the device and takes new ones from it.
-#
-# The device keeps its copies; a value is sent where the session's is another one than the device has.
 
 
 class SessionVariables:

@@ -1,5 +1,6 @@
 """torchvision.datasets' MNIST and FashionMNIST: the user's IDX files, or else synthetic images of the same form.
 
+IDX is the format of MNIST (http://yann.lecun.com/exdb/mnist/): a magic number, big-endian sizes, bytes.
 POPVISION_SYNTHETIC_IMAGES=train,test changes how many synthetic images there are (60000,10000).
 """
 
@@ -18,8 +19,6 @@ import numpy as np
 import torch
 
 from simulator.frontends.synthetic_images import CLOTHES, DIGITS, image_counts, synthetic_images
-
-# IDX files, the format of MNIST (http://yann.lecun.com/exdb/mnist/): a magic number, big-endian sizes, bytes.
 
 _UNSIGNED_BYTE = 8
 

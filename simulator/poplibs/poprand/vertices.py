@@ -2,7 +2,8 @@
 
 The tile's generator and the element's place in the flattened result determine its value, so the mapping does not matter
 where all generators are equal. A tile whose elements are not consecutive in the result has a constant with the places
-of its runs. A draw advances the tile's generator.
+of its runs. A draw advances the tile's generator. Values of the distributions come from random bits in float64 and are
+rounded once, to the type of the result.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ from simulator.poplibs.poprand.counter import DRAWN, WORDS, halves, random_bits,
 from simulator.poplibs.poprand.generators_state import generators
 from simulator.poplibs.type_names import short_name
 from simulator.runtime.values.kernels import as_array, register
-
-# Values of the distributions from random bits, in float64, rounded once to the type of the result.
 
 #: largest number of draws of a truncated normal before values outside are clipped (PopLibs folds them back)
 MOST_ATTEMPTS = 64

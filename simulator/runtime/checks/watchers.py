@@ -1,4 +1,8 @@
-"""Select the watchers for an engine's settings."""
+"""Watchers of programs, and which of them an engine's settings ask for.
+
+`WriteGuard` (debug.runtimeVerify) checks that a compute set changes only the outputs of its vertices. `FloatErrors`
+translates NumPy's floating-point errors to Poplar's, with the program that stopped.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,6 @@ from simulator.runtime.values.compute_set_edges import edges_of
 
 if TYPE_CHECKING:
     from simulator.graph.store import GraphStore
-
-# debug.runtimeVerify: check that a compute set changes only the outputs of its vertices.
 
 
 class WriteGuard:
@@ -72,8 +74,6 @@ class WriteGuard:
             [ErrorInfo(ErrorCode.INVALID_ADDRESS, None)],
         )
 
-
-# Translate NumPy's floating-point errors to Poplar's, with the program that stopped.
 
 _CODES = {
     "overflow": (ErrorCode.FLOATING_POINT_OVERFLOW, "an overflow"),

@@ -1,4 +1,4 @@
-"""The modelled time of a run: the cycles of every tile in every step.
+"""The modelled time of a run: the cycles of every tile in every step, loops with idle tiles included.
 
 Each tile has a clock. A step adds its cycles to the clocks of the tiles that take part; a barrier aligns clocks, and
 the waiting counts as the barrier's. So on every tile a step starts where the one before ended. The clocks, less the

@@ -1,4 +1,5 @@
-"""The host's end of a loaded program: services for running programs, and reads and writes of tensors."""
+"""The host's end of a loaded program: services for running programs, reads and writes of tensors, and host functions,
+which programs call and the user connects with code."""
 
 from __future__ import annotations
 
@@ -30,8 +31,6 @@ from simulator.runtime.host.streams import StreamInfo, Streams
 from simulator.runtime.values.host_side import RunStoppedError
 from simulator.runtime.values.numeric_plan import NumericPlan
 from simulator.runtime.values.print_tensor import tensor_text
-
-# Host functions that programs call, and the user's code connected to them.
 
 _channel = pvti.channel("Poplar Runtime")
 

@@ -1,4 +1,5 @@
-"""Source: the user's file with the cost of each line in its margin, and the programs and variables of a line."""
+"""Source: the user's file with the cost of each line in its margin, and the programs and variables that a line creates,
+with links to other views."""
 
 from __future__ import annotations
 
@@ -48,8 +49,6 @@ from webapp.graph_analyser.source_code import exports, routes
 if TYPE_CHECKING:
     from popvision.analysis.report.figure import Table
     from popvision.analysis.report.source import ReportSource
-
-# The programs and variables that a line of the source creates, with links to other views.
 
 #: Rows of each table: those with most cycles or bytes; the heading counts all.
 _MOST = 500

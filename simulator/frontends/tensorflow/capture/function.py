@@ -1,4 +1,8 @@
-"""A function of TensorFlow as a captured program: one of its traces, with fixed shapes."""
+"""A function of TensorFlow as a captured program: one of its traces, with fixed shapes.
+
+A write to a list happens in place where nobody reads the list's old version afterwards. A version belongs to the
+sequence of operators that made it; a branch or a loop copies a list from outside before it writes.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,6 @@ from simulator.frontends.tensorflow.capture.entries import (
     Variable,
 )
 from simulator.frontends.tensorflow.capture.tracing import Tracer, reachable
-
-# Which writes to lists may happen in place: those whose old version nobody reads afterwards.
-#
-# A version belongs to the sequence of operators that made it; a branch or a loop copies a list from outside before it
-# writes.
 
 
 def lists_in_place(

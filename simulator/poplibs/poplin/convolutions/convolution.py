@@ -1,4 +1,4 @@
-"""poplin.convolution and its companions, under PopLibs' names.
+"""poplin.convolution and its companions, under PopLibs' names, and the kernel that computes a whole convolution.
 
 Activations are [batch, channels, field], channels group by group; weights are [groups, output channels, input channels,
 kernel], channels of one group. `createInput` and `createWeights` give tensors in the layout that the plan reads; other
@@ -32,8 +32,6 @@ from simulator.poplibs.poplin.products.kernel import store_product
 from simulator.poplibs.popops.operators import wide
 from simulator.poplibs.poputil import mapTensorLinearly
 from simulator.runtime.values.kernels import register
-
-# The kernel of a convolution: computes it whole in float32 and writes the stored layout.
 
 
 def attributes_of(plan: Plan, params: CanonicalConvParams) -> dict[str, Any]:

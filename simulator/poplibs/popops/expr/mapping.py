@@ -1,4 +1,8 @@
-"""popops.map and popops.mapInPlace."""
+"""popops.map and popops.mapInPlace, with simpler expressions of the same values (`enableExpressionOptimizations`).
+
+Powers with the exponents 0.5, -0.5, 1, 2, 3, 4, -1 and -2 become roots, products and inverses; casts of a tensor to its
+own type disappear.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +25,6 @@ from simulator.poplibs.popops.expr.generated import can_generate, map_generated
 from simulator.poplibs.popops.expr.nodes import Expr, on_place_holders
 from simulator.poplibs.popops.expr.op_types import OpType
 from simulator.poplibs.poputil.exceptions import poplibs_error
-
-# Simpler expressions with the same values (`enableExpressionOptimizations`).
-#
-# Powers with the exponents 0.5, -0.5, 1, 2, 3, 4, -1 and -2 become roots, products and inverses; casts of a tensor to
-# its own type disappear.
 
 _FLOATING = ("float", "half")
 

@@ -2,7 +2,7 @@
 
 A loop has a state for each tensor that its body changes, for each list that it writes and each variable that it
 assigns. What it assigns, and the shape of lists that it begins empty, come to light in a first pass over the body,
-whose operators are thrown away.
+whose operators are thrown away. Keras' LSTM, a loop in TensorFlow, is one operator in a trace for the device.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from simulator.frontends.tensorflow.capture.entries import (
 )
 from simulator.frontends.tensorflow.capture.loop_counts import count_of_passes, passed_on
 from simulator.frontends.tensorflow.capture.tracing import reachable
-
-# Layers that a trace for the device has as one operator: Keras' LSTM.
 
 _OPERANDS = ("self", "output", "cell", "kernel", "recurrent", "bias")
 _OF_GRADIENT = ("outputs", "saved", "slope", "last_output_slope", "last_cell_slope")
