@@ -1,5 +1,5 @@
 // @ts-check
-/* Navigation group of a plot (webapp/graph_analyser/plots/navigation.py): buttons, percentage and typed range. */
+/* Navigation group of a plot (webapp/graph_analyser/plots/page.py): buttons, percentage and typed range. */
 import { mount, onSelect, recall, remember, select } from "../../shell/viewer.js";
 import { Listeners } from "../canvas/frame_loop.js";
 import { percentText } from "../canvas/zoom_box.js";
