@@ -222,6 +222,8 @@ class PoplarExecutor:
         if self._training:
             self._watch.check(self._values.optimizer)
             self._values.describe(self._values.optimizer)
+            if not self._values.are_trained():
+                logger.warning("The optimizer has none of the module's weights: no step changes them.")
         recorded = self._options.recorded_only()
         if recorded:
             logger.warning("Options without effect on the simulated IPU (docs/poptorch.md): %s", ", ".join(recorded))

@@ -10,6 +10,7 @@ from simulator.frontends import poptorch
 from simulator.frontends.optimizer import Rule, Setting, refused_replacements
 from simulator.frontends.poptorch import Options, optim
 from simulator.frontends.poptorch.optimizers.description import AttributeWatch, describe_optimizer
+from tests.frontends.poptorch.model_options import options
 
 PAIRS = [
     (optim.SGD, torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
@@ -230,6 +231,24 @@ def test_optimizers_are_pickled(kind):
     assert again.param_groups[0]["lr"] == 0.5
     assert not again.variable_attrs.isConstant("lr")
     assert again.variable_attrs.isConstant("weight_decay")
+
+
+def test_an_optimizer_of_other_weights_is_told(capsys):
+    class Loss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = module()
+
+        def forward(self, x):
+            return poptorch.identity_loss(self.layer(x), "mean")
+
+    network = Loss()
+    for parameters, count in ((module().parameters(), 1), (network.parameters(), 0)):
+        model = poptorch.trainingModel(network, options(), torch.optim.SGD(parameters, 0.1))
+        model.compile(torch.ones(4, 3))
+        told = "The optimizer has none of the module's weights: no step changes them."
+        assert capsys.readouterr().err.count(told) == count
+        model.destroy()
 
 
 def test_new_attributes_are_told_once(capsys):

@@ -46,6 +46,11 @@ class DeviceValues:
         self.optimizer_states.follow(optimizer, described, parameters)
         self._rates_are_sent = False
 
+    def are_trained(self) -> bool:
+        """Whether the optimizer has a weight of the module; True of a module without weights."""
+        groups = () if self.described is None else self.described.groups
+        return any(group.parameters for group in groups) or next(self._model.parameters(), None) is None
+
     def compiled_with(self, tensors: Mapping[str, Any]) -> None:
         """The compiled model has these weights, by name."""
         self.weights = HostWeights(tensors, self._fetch)
