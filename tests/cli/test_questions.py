@@ -214,7 +214,7 @@ def test_a_damaged_report_shows_what_is_whole() -> None:
     assert done.returncode == 0
     assert done.stderr.startswith(f"popvision: {SAMPLES / 'damaged'} is damaged; lost: ")
     answer = json.loads(done.stdout)
-    assert answer["total"] == len(answer["rows"]) > 60
+    assert answer["total"] > 60
     assert all(row["self_cycles"] is None for row in answer["rows"])
     done = popvision("liveness", SAMPLES / "damaged")
     assert (done.returncode, done.stdout) == (1, "")
