@@ -112,7 +112,7 @@ def replacements(graph: Any, fetched: Sequence[Any], fed: set[str]) -> dict[str,
     return plan.made
 
 
-@dataclass
+@dataclass(eq=False)
 class _Cluster:
     """Operators of one level as the graph of a function: `inputs` from outside, then the handles of variables."""
 
