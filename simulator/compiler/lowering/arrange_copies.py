@@ -124,7 +124,7 @@ def arrange_copy(
     near = ~far & ~fill
     tile, size = _joined_runs(every.take(near), to[near])
     inside = far & (ipu_of_tile[every.src] == ipu_of_tile[every.dst])
-    self_sending = np.ones(tiles, np.bool_)
+    self_sending = np.full(tiles, inside.any())  # without a message to another tile there is no exchange
     if not of_host:
         self_sending = _tiles_that_send_to_themselves(every.take(inside), tile, size, every.dst[fill], ipu_of_tile)
     self_sending[every.dst[near][~_fills_words(runs.take(near), emap)]] = False
