@@ -37,14 +37,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--side", type=int, default=256, help="of the sparse matrix, a multiple of 16")
     parser.add_argument("--row-blocks", type=int, default=4, help="blocks in a row of blocks")
-    given = parser.parse_args()
-    side = given.side
+    arguments = parser.parse_args()
+    side = arguments.side
     device = attached()
     graph, prog = Graph(device.getTarget()), Sequence()
     for library in (popops, poplin, popsparse):
         library.addCodelets(graph)
     params = popsparse.static_.MatMulParams.createForSparseDense(1, side, side, COLUMNS)
-    csr = matrix(side, given.row_blocks)
+    csr = matrix(side, arguments.row_blocks)
     sparse = popsparse.static_.createSparseDenseMatMulLHS(graph, FLOAT, params, csr, "sparse")
     dense = popsparse.static_.createSparseDenseMatMulRHS(graph, FLOAT, params, csr, "dense")
     out = popsparse.static_.sparseDenseMatMul(graph, sparse, dense, prog, False, False, "product")

@@ -56,5 +56,5 @@ class layout:
 
 
 #: The largest count that a vertex's state can hold; layouts that are not listed have no count of known width.
-#: Widths: span = two 32-bit words, short_span = 12 bits of count beside a 20-bit pointer (docs/sources.md).
+#: Widths: span = two 32-bit words, short_span = 12 bits of count beside a 20-bit pointer (poplar-model: layouts).
 LARGEST_COUNT = {"span": 0xFFFFFFFF, "short_span": 0xFFF}

@@ -48,11 +48,15 @@ class Matrix:
     ) -> None:
         set_ = object.__setattr__
         values = np.asarray(nzValues)
+        if values.dtype.kind not in "iubf":
+            raise poplibs_error(f"Values of a sparse matrix are numbers, not {values.dtype}.")
+        if len(blockDimensions) != 2:
+            raise poplibs_error(f"blockDimensions {tuple(blockDimensions)} are not two sizes: give (rows, columns).")
         set_(self, "numRows", int(numRows))
         set_(self, "numColumns", int(numColumns))
         set_(self, "nzValues", values.astype(np.float64) if values.dtype.kind in "iub" else values)
-        set_(self, "columnIndices", np.asarray(columnIndices, np.int64))
-        set_(self, "rowIndices", np.asarray(rowIndices, np.int64))
+        set_(self, "columnIndices", _whole_numbers(columnIndices, "columnIndices"))
+        set_(self, "rowIndices", _whole_numbers(rowIndices, "rowIndices"))
         set_(self, "blockDimensions", (int(blockDimensions[0]), int(blockDimensions[1])))
         self._check()
 
@@ -120,6 +124,14 @@ class Matrix:
                 f"{len(self.nzValues)}, with an index for each block."
             )
         return np.repeat(np.arange(lines), counts)
+
+
+def _whole_numbers(indices: npt.ArrayLike, name: str) -> Int64Array:
+    """Indices as integers. Raises `poplibs_error` for others: an index of 0.5 has no element."""
+    array = np.asarray(indices)
+    if array.size and array.dtype.kind not in "iu":
+        raise poplibs_error(f"The {name} of a sparse matrix are integers, not {array.dtype}.")
+    return array.astype(np.int64)
 
 
 class COOMatrix(Matrix):
